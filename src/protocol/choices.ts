@@ -10,12 +10,17 @@ export const choicesSchema = z.object({
 })
 export type Choices = z.infer<typeof choicesSchema>
 
+interface GivenChoices {
+  readonly options: readonly { readonly label: string; readonly description?: string | undefined }[]
+  readonly multiple: boolean
+}
+
 /** `id` names the question, so that a button of an older question answers nothing. */
 export const openChoicesSchema = choicesSchema.extend({ id: z.string() })
 export type OpenChoices = z.infer<typeof openChoicesSchema>
 
 /** The options as a numbered list, for channels without buttons. */
-export function listChoices({ options, multiple }: Choices): string {
+export function listChoices({ options, multiple }: GivenChoices): string {
   const lines = options.map(
     ({ label, description }, at) => `${at + 1}. ${label}${description ? `: ${description}` : ''}`,
   )
@@ -23,12 +28,12 @@ export function listChoices({ options, multiple }: Choices): string {
 }
 
 /** The reply as a channel without buttons shows it. */
-export function withChoiceList(text: string, choices: Choices | null | undefined): string {
+export function withChoiceList(text: string, choices: GivenChoices | null | undefined): string {
   return choices ? `${text}\n\n${listChoices(choices)}`.trimStart() : text
 }
 
 /** The answer that stands for the chosen options. */
-export function labelsOf({ options }: Choices, chosen: readonly number[]): string {
+export function labelsOf({ options }: GivenChoices, chosen: readonly number[]): string {
   return chosen.flatMap((at) => options[at]?.label ?? []).join(', ')
 }
 
@@ -36,7 +41,7 @@ const number = /^(?:(?:number|no\.?|option|#) ?)?\(?(\d{1,2})[.):]?$/
 const separators = /\s*(?:[,;+&/、，；،؛]|\band\b|\bund\b|\bet\b|\by\b)\s*|\s+(?=\d)/u
 
 /** The places of the options that the text chooses: by number, by label or by both. Undefined for any other text. */
-export function readChoices(text: string, choices: Choices): number[] | undefined {
+export function readChoices(text: string, choices: GivenChoices): number[] | undefined {
   const said = simple(text)
   const one = placeOf(said, choices)
   if (one !== undefined) return [one]
@@ -47,7 +52,7 @@ export function readChoices(text: string, choices: Choices): number[] | undefine
 }
 
 /** A label wins over a number: an option may be called "5". */
-function placeOf(said: string, { options }: Choices): number | undefined {
+function placeOf(said: string, { options }: GivenChoices): number | undefined {
   const labels = options.map(({ label }) => simple(label))
   const named = labels.indexOf(said)
   if (named >= 0) return named
@@ -59,7 +64,7 @@ function placeOf(said: string, { options }: Choices): number | undefined {
 }
 
 /** Labels that contain a separator themselves, joined as `labelsOf` joins them. */
-function placesOfLabels(said: string, { options }: Choices): number[] | undefined {
+function placesOfLabels(said: string, { options }: GivenChoices): number[] | undefined {
   const places: number[] = []
   let rest = said
   for (const [at, { label }] of options.entries()) {
@@ -93,21 +98,28 @@ const optionSchema = z.object({
   description: z.string().trim().max(200).optional(),
 })
 
+/** The choices as fields of a question. */
+export const offerFields = {
+  options: choicesSchema.shape.options.optional(),
+  allow_text: z.boolean().optional(),
+  multiple: z.boolean().optional(),
+}
+export type Offer = z.output<z.ZodObject<typeof offerFields>>
+
 /** The arguments of a tool that asks. */
 export const askInputSchema = z.object({
   question: z.string().trim().min(1).max(2_000),
+  ...offerFields,
   options: z
     .array(optionSchema)
     .min(2)
     .max(6)
     .refine((options) => !hasTwins(options.map(({ label }) => label)), 'two options have the same label')
     .optional(),
-  allow_text: z.boolean().optional(),
-  multiple: z.boolean().optional(),
 })
 
 /** Undefined for a question without options. */
-export function choicesIn(input: z.output<typeof askInputSchema>): Choices | undefined {
-  const { options, allow_text: allowText = true, multiple = false } = input
+export function choicesIn(offer: Offer): Choices | undefined {
+  const { options, allow_text: allowText = true, multiple = false } = offer
   return options && { options, allowText, multiple }
 }

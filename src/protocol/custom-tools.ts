@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { choicesSchema, offerFields } from './choices.ts'
 import { cardSchema, type Json } from './messages.ts'
 import { asWritten, onMachine, operation, time, type Value, type Wire } from './operation.ts'
 import { toolCallsQuerySchema, toolCallsReplySchema } from './tools.ts'
@@ -16,6 +17,7 @@ export const buildEventSchema = z.discriminatedUnion('type', [
     question_id: z.string(),
     question: z.string(),
     expires_at: z.string(),
+    ...offerFields,
   }),
   z.object({
     ...common,
@@ -68,6 +70,8 @@ export const buildQuestionReplySchema = z.object({
   kind: z.enum(['question', 'secret']),
   question: z.string(),
   secret: z.string().nullable(),
+  /** The answers that it offers, if any. The number or the label of one is an answer. */
+  choices: choicesSchema.optional(),
   /** The Builder had read untrusted text when it asked. */
   isUntrusted: z.boolean(),
   askedAt: time,

@@ -131,7 +131,8 @@ async function answer(
         const question = open.find(({ id }) => questionMark(id) === meaning.mark)
         if (!question) return { refused: tooLate }
         await services.builds.answer(userId, question.id, meaning.choice)
-        return { shows: `✓ ${meaning.choice}` }
+        const place = Number(meaning.choice) - 1
+        return { shows: `✓ ${question.choices?.options[place]?.label ?? meaning.choice}` }
       }
       case 'confirm': {
         const isKnown = await answerConfirm(services, { userId, chatId, ...meaning }, handling)

@@ -9,7 +9,7 @@ export function approvalData(approvalId: string, answer: 'y' | 'n'): string {
 }
 
 /** Question ids are too long for it. */
-export function questionData(questionId: string, choice: 'yes' | 'no'): string {
+export function questionData(questionId: string, choice: string): string {
   return `q:${questionMark(questionId)}:${choice}`
 }
 

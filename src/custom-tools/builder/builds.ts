@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { camelKeys, parseJson } from '../../base/json.ts'
 import type { Wakeups } from '../../base/work.ts'
+import { choicesIn, offerFields } from '../../protocol/choices.ts'
 import { type BuildEvent, type BuildQuestion, buildEventSchema } from '../../protocol/custom-tools.ts'
 import type { Json } from '../../protocol/messages.ts'
 import type { Seen } from '../../security/permissions.ts'
@@ -172,7 +173,7 @@ export function isForHandAlone({ id, build_id }: Pick<BuildQuestionRow, 'id' | '
 
 export type NamedQuestionRow = BuildQuestionRow & { name: string; build_state: BuildRow['state'] }
 
-const askedSchema = z.object({ question_id: z.string(), seen: seenSchema })
+const askedSchema = z.object({ question_id: z.string(), seen: seenSchema, ...offerFields })
 
 export function findQuestion(
   reader: Reader | Writer,
@@ -204,7 +205,8 @@ export async function toQuestion(reader: Reader, row: NamedQuestionRow): Promise
   const asked = events.map(({ data }) => parseJson(data, askedSchema))
   const own = asked.find((event) => event.ok && event.value.question_id === row.id)
   const { state: _state, answer: _answer, build_state: _build, ...shown } = row
-  return { ...camelKeys(shown), isUntrusted: !own?.ok || own.value.seen.untrusted }
+  const choices = own?.ok ? choicesIn(own.value) : undefined
+  return { ...camelKeys(shown), ...(choices && { choices }), isUntrusted: !own?.ok || own.value.seen.untrusted }
 }
 
 function selectQuestions(reader: Reader | Writer, userId: string) {

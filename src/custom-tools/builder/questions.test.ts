@@ -44,6 +44,19 @@ describe('a question', () => {
     await expect(home.builds.answer('max', question_id, 'x')).rejects.toMatchObject({ code: 'conflict' })
   })
 
+  it('LOOP-4a CAP-7 offers options, and a number stands for one', async () => {
+    const input = { question: 'Which unit?', options: [{ label: 'metric' }, { label: 'imperial' }], allow_text: false }
+    const asking = home.call(build, 'ask_user', input, { callId: 'c1' })
+    const { question_id, options } = await home.waitForEvent(build, 'question')
+    expect(options).toEqual(input.options)
+    const choices = { options: input.options, allowText: false, multiple: false }
+    expect(await home.builds.questions('max')).toMatchObject([{ id: question_id, choices }])
+    const refused = { code: 'bad_request', message: expect.stringContaining('1. metric, 2. imperial') }
+    await expect(home.builds.answer('max', question_id, 'kelvin')).rejects.toMatchObject(refused)
+    await home.builds.answer('max', question_id, '2')
+    expect(await asking).toEqual({ text: 'The user answers: imperial', isError: false })
+  })
+
   it('CAP-7 reports a missing answer to the Builder after a minute', async () => {
     const asking = home.call(build, 'ask_user', { question: 'Which unit?' }, { callId: 'c1' })
     await home.waitForEvent(build, 'question')

@@ -3,6 +3,7 @@ import type { Clock } from '../../base/clock.ts'
 import { parseJson } from '../../base/json.ts'
 import { toStorableText } from '../../base/text.ts'
 import type { Wakeups } from '../../base/work.ts'
+import { labelsOf, type Offer, readChoices } from '../../protocol/choices.ts'
 import type { BuildQuestion } from '../../protocol/custom-tools.ts'
 import { FamiliarError } from '../../protocol/errors.ts'
 import type { Seen } from '../../security/permissions.ts'
@@ -55,9 +56,9 @@ export function createBuildQuestions(dependencies: {
 
   async function put(
     { build, seen }: Asked,
-    wanted: { id: string; question: string; secret: string | null; patienceMs: number },
+    wanted: { id: string; question: string; offer?: Offer | undefined; secret: string | null; patienceMs: number },
   ): Promise<void> {
-    const { id } = wanted
+    const { id, offer = {} } = wanted
     const now = clock.now()
     const row: BuildQuestionRow = {
       id,
@@ -79,7 +80,7 @@ export function createBuildQuestions(dependencies: {
       await writer.insertInto('build_questions').values(row).execute()
       const event =
         wanted.secret === null
-          ? ({ type: 'question', ...body } as const)
+          ? ({ type: 'question', ...body, ...offer } as const)
           : ({ type: 'secret_request', ...body, secret: wanted.secret } as const)
       await appendEventIn(writer, { buildId: build.id, at: now, body: event, aside: { seen } })
     })
@@ -141,7 +142,7 @@ export function createBuildQuestions(dependencies: {
 
   async function askFor(
     asked: Asked,
-    wanted: { id: string; question: string; patienceMs: number },
+    wanted: { id: string; question: string; offer?: Offer; patienceMs: number },
   ): Promise<UsersAnswer | undefined> {
     const { id } = wanted
     await put(asked, { ...wanted, secret: null })
@@ -150,6 +151,18 @@ export function createBuildQuestions(dependencies: {
     const parsed = parseJson(answer, answerSchema)
     if (!parsed.ok) throw new Error(`The answer to ${id} cannot be read: ${parsed.message}`)
     return parsed.value
+  }
+
+  /** The label of the option that the words choose; otherwise the words. */
+  async function chosenOr(userId: string, id: string, text: string): Promise<string> {
+    const row = await findQuestion(database.read, userId, id)
+    const choices = row && (await toQuestion(database.read, row)).choices
+    const chosen = choices && readChoices(text, choices)
+    if (choices && !chosen && !choices.allowText) {
+      const labels = choices.options.map(({ label }, at) => `${at + 1}. ${label}`).join(', ')
+      throw new FamiliarError('bad_request', `Answer with one of the options: ${labels}. The question stays open.`)
+    }
+    return choices && chosen ? labelsOf(choices, chosen) : text
   }
 
   async function isSet(build: Build, secret: string): Promise<boolean> {
@@ -170,8 +183,9 @@ export function createBuildQuestions(dependencies: {
 
   return {
     /** Resolves with the answer; undefined if none came in time. */
-    ask: (asked: Asked & { callId: string; question: string }): Promise<UsersAnswer | undefined> =>
-      askFor(asked, { id: questionId(asked.build, asked.callId), question: asked.question, patienceMs }),
+    ask({ callId, question, offer = {}, ...asked }: Asked & { callId: string; question: string; offer?: Offer }) {
+      return askFor(asked, { id: questionId(asked.build, callId), question, offer, patienceMs })
+    },
     /** Whether the secret is there in the end. Asks only where it is not. */
     async requestSecret(asked: Asked & { callId: string; secret: string; description: string }): Promise<boolean> {
       const { build, secret } = asked
@@ -203,7 +217,7 @@ export function createBuildQuestions(dependencies: {
      * build inherits it with the words. Absent: they are the user's own.
      */
     async answer(userId: string, id: string, answer: string, seen?: Seen): Promise<void> {
-      const text = toStorableText(answer)
+      const text = await chosenOr(userId, id, toStorableText(answer))
       const { build_id } = await database.write(async (writer) => {
         const row = await openIn(writer, userId, id)
         if (row.kind === 'secret') {

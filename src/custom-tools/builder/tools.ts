@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { isRecord, parseAnyJson } from '../../base/json.ts'
 import type { Logger } from '../../base/logger.ts'
 import { toStorableText } from '../../base/text.ts'
+import { askInputSchema } from '../../protocol/choices.ts'
 import { FamiliarError } from '../../protocol/errors.ts'
 import type { PolicyMode } from '../../protocol/permissions.ts'
 import { judgeCall } from '../../security/permissions.ts'
@@ -154,9 +155,9 @@ export function createBuilderTools(dependencies: {
     builderTool({
       name: 'ask_user',
       description: 'Ask the user and wait up to a minute for the answer. Never for a secret.',
-      input: z.object({ question: z.string().trim().min(1).max(2_000) }),
-      async work({ question }, build, { callId, seen, signal }) {
-        const answer = await desk.ask({ build, callId, question, seen, signal })
+      input: askInputSchema,
+      async work({ question, ...offer }, build, { callId, seen, signal }) {
+        const answer = await desk.ask({ build, callId, question, offer, seen, signal })
         if (!answer) return succeeded('No answer came within a minute. Decide yourself and continue, or stop.')
         return {
           ...succeeded(`The user answers: ${answer.text}`),

@@ -47,7 +47,7 @@ export interface BuildItem {
 export type Ask =
   | { kind: 'approval'; id: string; tool: string; destination: string | null; arguments: string; reason: string }
   | { kind: 'confirm'; id: string; line: string; text: string }
-  | { kind: 'question'; id: string; name: string; text: string; choices?: Choices }
+  | { kind: 'question'; id: string; name: string; text: string; choices?: Choices | undefined }
   /** A question of the conversation, whose text stands above it. */
   | { kind: 'choice'; id: string; choices: OpenChoices }
   | { kind: 'secret'; id: string; name: string; secret: string; text: string }

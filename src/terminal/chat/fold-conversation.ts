@@ -1,3 +1,4 @@
+import { choicesIn } from '../../protocol/choices.ts'
 import type { BuildEvent } from '../../protocol/custom-tools.ts'
 import type { TurnEvent } from '../../protocol/events.ts'
 import type { Json } from '../../protocol/messages.ts'
@@ -124,7 +125,7 @@ function asksAfter(asks: readonly Ask[], name: string, event: BuildEvent): reado
       const common = { id: event.question_id, name, text: event.question }
       const ask: Ask =
         event.type === 'question'
-          ? { kind: 'question', ...common }
+          ? { kind: 'question', ...common, choices: choicesIn(event) }
           : { kind: 'secret', ...common, secret: event.secret }
       return [...asks, ask]
     }

@@ -1,5 +1,6 @@
 import { parseJson } from '../../base/json.ts'
 import { formatDuration, formatTime, oneLine, toDisplayText } from '../../base/text.ts'
+import { type Choices, choicesIn } from '../../protocol/choices.ts'
 import {
   type BuildEvent,
   type BuildQuestionReply,
@@ -220,15 +221,20 @@ export const listBuilds = apiCommand(
 /** The question and the command that answers it. */
 export function describeQuestion(
   output: Output,
-  asked: Pick<BuildQuestionReply, 'id' | 'name' | 'question' | 'secret' | 'expires_at'>,
+  asked: Pick<BuildQuestionReply, 'id' | 'name' | 'question' | 'secret' | 'expires_at'> & {
+    choices?: Pick<Choices, 'options'> | undefined
+  },
 ): string {
-  const { id, name, question, secret } = asked
+  const { id, name, question, secret, choices } = asked
+  const options = choices?.options.map(({ label, description }, at) => {
+    return `\n  ${at + 1}. ${label}${description ? `: ${description}` : ''}`
+  })
   const who = output.style('bold', secret === null ? `${name} asks` : `${name} needs ${secret}`)
   const command = secret === null ? `caps answer ${id} "…"` : `caps config ${name} ${secret}`
   // A permission waits without a limit, which is written as years.
   const isUnlimited = Date.parse(asked.expires_at) - Date.now() > 365 * 24 * 60 * 60_000
   const until = isUnlimited ? 'waits for your answer' : `until ${formatTime(asked.expires_at)}`
-  return `${who}: ${question}\n  ${until}: ${output.commandLine(command)}`
+  return `${who}: ${question}${options?.join('') ?? ''}\n  ${until}: ${output.commandLine(command)}`
 }
 
 function stateOf(output: Output, { state }: BuildReply): string {
@@ -262,7 +268,13 @@ function describe(output: Output, name: string, event: Exclude<BuildEvent, { typ
     case 'progress':
       return event.message
     case 'question':
-      return describeQuestion(output, { ...event, id: event.question_id, name, secret: null })
+      return describeQuestion(output, {
+        ...event,
+        id: event.question_id,
+        name,
+        secret: null,
+        choices: choicesIn(event),
+      })
     case 'secret_request':
       return describeQuestion(output, { ...event, id: event.question_id, name })
     case 'answer':

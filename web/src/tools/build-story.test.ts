@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { BuildEvent } from '../../../src/protocol/custom-tools.ts'
-import { addBuildEvent, choicesOf, emptyStory } from './build-story.ts'
+import { addBuildEvent, type BuildStoryQuestion, choicesOf, emptyStory } from './build-story.ts'
 
 const at = '2026-11-15T10:00:00.000Z'
 const head = (seq: number) => ({ build_id: 'b1', seq, at })
@@ -20,6 +20,10 @@ const secret: BuildEvent = {
   expires_at: at,
 }
 
+const asking = (question: string, options: string[] = []): BuildStoryQuestion => {
+  return { id: 'q', question, options, multiple: false, secret: null, expiresAt: '' }
+}
+
 describe('the story of a build', () => {
   it('CAP-7 grows event by event, and shows no event twice', () => {
     const events: BuildEvent[] = [
@@ -32,7 +36,7 @@ describe('the story of a build', () => {
     const story = events.reduce(addBuildEvent, emptyStory)
     expect(events.reduce(addBuildEvent, story)).toBe(story)
     expect(story.lines.map(({ kind }) => kind)).toEqual(['file', 'question', 'question', 'answer', 'failure'])
-    expect(story.open).toEqual([{ id: 'q2', question: 'The key of the service', secret: 'KEY', expiresAt: at }])
+    expect(story.open).toEqual([{ id: 'q2', question: 'The key of the service', options: [], multiple: false, secret: 'KEY', expiresAt: at }])
     expect(story).toMatchObject({ end: null, cursor: 5 })
   })
 
@@ -44,10 +48,11 @@ describe('the story of a build', () => {
   })
 
   it('CAP-7 a question has buttons where its words name the answers', () => {
-    expect(choicesOf('Celsius or Fahrenheit?')).toEqual(['Celsius', 'Fahrenheit'])
-    expect(choicesOf('Which unit do you want: metric or imperial?')).toEqual(['metric', 'imperial'])
-    expect(choicesOf('Building x wants to reach a.example. Allow it? yes or no')).toEqual(['yes', 'no'])
-    expect(choicesOf('Which city?')).toEqual([])
-    expect(choicesOf('Should it tell the weather or the news of the day?')).toEqual([])
+    expect(choicesOf(asking('Celsius or Fahrenheit?'))).toEqual(['Celsius', 'Fahrenheit'])
+    expect(choicesOf(asking('Which unit do you want: metric or imperial?'))).toEqual(['metric', 'imperial'])
+    expect(choicesOf(asking('Building x wants to reach a.example. Allow it? yes or no'))).toEqual(['yes', 'no'])
+    expect(choicesOf(asking('Which city?'))).toEqual([])
+    expect(choicesOf(asking('Which city, or none?', ['Oslo', 'None']))).toEqual(['Oslo', 'None'])
+    expect(choicesOf(asking('Should it tell the weather or the news of the day?'))).toEqual([])
   })
 })

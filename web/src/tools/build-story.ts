@@ -15,6 +15,9 @@ export interface StoryLine {
 export interface BuildStoryQuestion {
   id: string
   question: string
+  /** The labels of the answers that it offers. */
+  options: readonly string[]
+  multiple: boolean
   /** The name of the secret; null for a text question. */
   secret: string | null
   expiresAt: string
@@ -63,13 +66,16 @@ function kindOfProgress(message: string): StoryLine['kind'] {
 function openAfter(open: readonly BuildStoryQuestion[], event: BuildEvent): readonly BuildStoryQuestion[] {
   if (event.type === 'question' || event.type === 'secret_request') {
     const secret = event.type === 'secret_request' ? event.secret : null
-    return [...open, { id: event.question_id, question: event.question, secret, expiresAt: event.expires_at }]
+    const { question_id: id, question, expires_at: expiresAt } = event
+    const { options = [], multiple = false } = event.type === 'question' ? event : {}
+    return [...open, { id, question, options: options.map(({ label }) => label), multiple, secret, expiresAt }]
   }
   return event.type === 'answer' ? open.filter(({ id }) => id !== event.question_id) : open
 }
 
-/** The buttons for a question that offers two words, or asks for yes or no. */
-export function choicesOf(question: string): string[] {
+/** The buttons for a question: its options, or the two words that it offers, or yes and no. */
+export function choicesOf({ question, options, multiple }: BuildStoryQuestion): readonly string[] {
+  if (options.length > 0) return multiple ? [] : options
   if (/\byes or no\b|\(y(?:es)?\/n(?:o)?\)/i.test(question)) return ['yes', 'no']
   const [, one, other] =
     /^(?:.*[:,.?!]\s*)?([\p{L}\p{N}°-]{1,30}) or ([\p{L}\p{N}°-]{1,30})\?$/u.exec(question.trim()) ?? []

@@ -128,9 +128,10 @@ function BuildQuestion({ question }: { question: BuildStoryQuestion }) {
     >
       <p className="whitespace-pre-wrap text-sm">{question.question}</p>
       {asked?.is_untrusted && <p className="text-sm text-warn">{t.builds.builderReadUntrustedContent}</p>}
-      {!isSecret && choicesOf(question.question).length > 0 && (
+      {question.multiple && <p className="text-sm">{question.options.join(' · ')}</p>}
+      {!isSecret && choicesOf(question).length > 0 && (
         <div className="flex flex-wrap gap-2">
-          {choicesOf(question.question).map((choice) => (
+          {choicesOf(question).map((choice) => (
             <Button key={choice} isBusy={isBusy} onClick={() => void give(choice)}>
               {choice}
             </Button>
