@@ -1,3 +1,4 @@
+import type { ApprovalScope } from '../protocol/permissions.ts'
 import vocabularies from './spoken-answers.json' with { type: 'json' }
 
 type Answer = 'approve' | 'deny'
@@ -17,6 +18,10 @@ interface Vocabulary {
   refuse: string
   /** Denies alone, and after a no only with a comma in between: "no cancel" is not "no, cancel". */
   halt?: string | undefined
+  /** Approve alone or after a yes, for a time: for good, in the conversation, for one call. */
+  always?: string | undefined
+  here?: string | undefined
+  once?: string | undefined
   /** Courtesy without effect. */
   please?: string
   /** Courtesy beside a denial. Beside a mere "ok" it may be the whole meaning, so it does not approve. */
@@ -30,20 +35,53 @@ interface Vocabulary {
 const maxCharacters = 60
 const matchers = vocabularies.map(matcherOf)
 
+/** What the user's words do with a question for approval. */
+export type SpokenApproval = { answer: 'deny' } | { answer: 'approve'; scope: ApprovalScope }
+
+/**
+ * Reads a message as the answer to a question that offers these scopes: a plain yes or no, the number of a choice, or
+ * words for a scope. A scope that is not offered is no answer, and the question stays open.
+ */
+export function readApprovalAnswer(text: string, scopes: readonly ApprovalScope[]): SpokenApproval | undefined {
+  const [, number] = /^\(?([1-9])[.)]?$/.exec(text.normalize('NFKC').trim().replace(/[\u0661-\u0669]/, asciiDigit)) ?? []
+  if (number !== undefined) {
+    const scope = scopes[Number(number) - 1]
+    if (scope !== undefined) return { answer: 'approve', scope }
+    return Number(number) === scopes.length + 1 ? { answer: 'deny' } : undefined
+  }
+  const plain = readSpokenAnswer(text)
+  if (plain === 'deny') return { answer: plain }
+  const scope = plain === 'approve' ? 'once' : readScope(text)
+  return scope !== undefined && scopes.includes(scope) ? { answer: 'approve', scope } : undefined
+}
+
+function asciiDigit(digit: string): string {
+  return String(digit.charCodeAt(0) - 0x0660)
+}
+
+function readScope(text: string): ApprovalScope | undefined {
+  const words = wordsOf(text)
+  const found = new Set(matchers.map(({ scope }) => scope(words)).filter((scope) => scope !== undefined))
+  return found.size === 1 ? [...found][0] : undefined
+}
+
 /**
  * Reads a message as the answer to a yes-or-no question. The whole message must consist of matching phrases of one
  * language. "yes, but first …", "no idea what that is" and "ok what does it do?" contain other words, so they are
  * ordinary messages.
  */
 export function readSpokenAnswer(text: string): Answer | undefined {
-  const said = text.trim()
-  // A question, a second line or an invisible character is never part of a plain answer.
-  if (said === '' || said.length > maxCharacters || /[?？؟¿\p{C}\p{Zl}\p{Zp}]/u.test(said)) return undefined
-  const words = simplify(said)
+  const words = wordsOf(text)
   if (words === 'y') return 'approve'
   if (words === 'n') return 'deny'
-  const answers = new Set(matchers.map((read) => read(words)).filter((answer) => answer !== undefined))
+  const answers = new Set(matchers.map(({ answer }) => answer(words)).filter((answer) => answer !== undefined))
   return answers.size === 1 ? [...answers][0] : undefined
+}
+
+/** Empty for a text that cannot be a plain answer: a question, a second line or an invisible character is never part of one. */
+function wordsOf(text: string): string {
+  const said = text.trim()
+  return said.length > maxCharacters || /[?？؟¿\p{C}\p{Zl}\p{Zp}]/u.test(said) ? '' : simplify(said)
 }
 
 /** Lower case, without accents and apostrophes; clause separators become commas. */
@@ -59,7 +97,12 @@ function simplify(text: string): string {
     .trim()
 }
 
-function matcherOf(vocabulary: Vocabulary): (words: string) => Answer | undefined {
+interface Matcher {
+  answer(words: string): Answer | undefined
+  scope(words: string): ApprovalScope | undefined
+}
+
+function matcherOf(vocabulary: Vocabulary): Matcher {
   const { isUnspaced = false, particles } = vocabulary
   const gap = isUnspaced ? ',? ?' : ',? '
   const end = `${particles ? `[${particles}]?` : ''}${gap}`
@@ -70,7 +113,7 @@ function matcherOf(vocabulary: Vocabulary): (words: string) => Answer | undefine
   const courtesy = (...lists: (string | undefined)[]) => {
     return lists.some((list) => list !== undefined) ? `(?:${one(...lists)}${end})?` : ''
   }
-  const { yes, go, doing, no, refuse, halt, please, thanks } = vocabulary
+  const { yes, go, doing, always, here, once: single, no, refuse, halt, please, thanks } = vocabulary
   const asked = courtesy(please)
   const step = (...lists: (string | undefined)[]) => `(?:${one(...lists)}${end}${asked})`
   const approves = `^${asked}(?:${step(yes)}{1,2}${step(go, doing)}{0,2}|${step(go)}{1,2})$`
@@ -82,10 +125,19 @@ function matcherOf(vocabulary: Vocabulary): (words: string) => Answer | undefine
   const denies = `^${beside}(?:${noes}${denial(refuse)}?|${denial(refuse)}${halts})$`
   const approving = new RegExp(approves, 'u')
   const denying = new RegExp(denies, 'u')
-  return (words) => {
-    // Every phrase ends with a gap, so the text must too.
-    const whole = isUnspaced ? words : `${words} `
-    if (approving.test(whole)) return 'approve'
-    return denying.test(whole) ? 'deny' : undefined
+  const lasting = (Object.entries({ always, conversation: here, once: single }) as [ApprovalScope, string?][]).flatMap(
+    ([scope, phrases]) => {
+      if (phrases === undefined) return []
+      return { scope, pattern: new RegExp(`^${asked}${step(yes)}{0,2}${step(go)}?${step(phrases)}$`, 'u') }
+    },
+  )
+  // Every phrase ends with a gap, so the text must too.
+  const ended = (words: string) => (words === '' || isUnspaced ? words : `${words} `)
+  return {
+    answer(words) {
+      if (approving.test(ended(words))) return 'approve'
+      return denying.test(ended(words)) ? 'deny' : undefined
+    },
+    scope: (words) => lasting.find(({ pattern }) => pattern.test(ended(words)))?.scope,
   }
 }
