@@ -1,6 +1,7 @@
 import { formatCount, toStorableText } from '../base/text.ts'
 import { type OpenChoices, readChoices } from '../protocol/choices.ts'
 import { FamiliarError } from '../protocol/errors.ts'
+import type { ApprovalScope } from '../protocol/permissions.ts'
 import { approvedText, deniedText } from '../security/approval-texts.ts'
 import {
   type AnswerOutcome,
@@ -11,7 +12,7 @@ import {
   isOwnWords,
   labelOfSource,
 } from '../security/approvals.ts'
-import { readSpokenAnswer } from '../security/spoken-answer.ts'
+import { readApprovalAnswer } from '../security/spoken-answer.ts'
 import type { Database, Writer } from '../storage/database.ts'
 import { type ClientAnswer, refuseOurNames } from './client-calls.ts'
 import type {
@@ -22,7 +23,7 @@ import type {
   TurnReply,
 } from './conversations.ts'
 import type { InboundPayload, Inbox, InboxMessage } from './sessions/inbox.ts'
-import type { Projection } from './sessions/projection.ts'
+import { offeredScopes, type Projection } from './sessions/projection.ts'
 import type { Session, SessionKey, Sessions } from './sessions/sessions.ts'
 
 /** Everything that comes in: messages, results of client tools, answers to approvals; and the wait for the reply. */
@@ -182,6 +183,7 @@ function checkInbound(inbound: InboundMessage, limit: number): InboundMessage {
 
 interface SpokenAnswers {
   answer: 'approve' | 'deny'
+  scope: ApprovalScope
   approvals: readonly Approval[]
   from: string
 }
@@ -198,17 +200,19 @@ export async function readSpokenAnswers(
   const [message] = messages
   if (projection.pendingApprovals.length === 0 || !message || messages.length > 1) return undefined
   if (!isOwnWords(message) || message.media.length > 0 || message.answers !== undefined) return undefined
-  const answer = readSpokenAnswer(message.text)
-  if (!answer) return undefined
+  const spoken = readApprovalAnswer(message, offeredScopes(projection.pendingApprovals))
+  if (!spoken) return undefined
+  const { answer } = spoken
+  const scope = spoken.answer === 'approve' ? spoken.scope : 'once'
   const pending = await approvals.pending(session.userId, session.id)
   const asked = pending.filter(({ id }) => projection.pendingApprovals.some((approval) => approval.id === id))
-  return asked.length > 0 ? { answer, approvals: asked, from: session.channel } : undefined
+  return asked.length > 0 ? { answer, scope, approvals: asked, from: session.channel } : undefined
 }
 
 /** In the unit that starts the turn. An expired approval stays unanswered: its call asks again. */
 export async function giveAnswers(writer: Writer, approvals: Approvals, answers: SpokenAnswers): Promise<void> {
-  const { answer, from } = answers
-  for (const { id, userId } of answers.approvals) await approvals.answer(writer, { userId, id, answer, from })
+  const { answer, scope, from } = answers
+  for (const { id, userId } of answers.approvals) await approvals.answer(writer, { userId, id, answer, scope, from })
 }
 
 /** Lines about it for the model. */
@@ -248,7 +252,7 @@ export function createAnswerApproval(dependencies: {
         source: approvalSource,
         tier: tierOf(session.channel),
         immediate: true,
-        metadata: { approvalId: approval.id },
+        metadata: { approvalId: approval.id, answer: answer.answer, scope: answer.scope ?? 'once' },
         label: 'internal',
       })
       return { approval, message }

@@ -6,6 +6,9 @@ import { withChoiceList } from '../protocol/choices.ts'
 import { FamiliarError } from '../protocol/errors.ts'
 import type { StreamedEvent, TurnEvent, TurnOutcome } from '../protocol/events.ts'
 import type { MediaPart, ToolCallPart } from '../protocol/messages.ts'
+import { approvalOutcomeSchema } from '../protocol/permissions.ts'
+import { withApprovalChoices } from '../security/approval-texts.ts'
+import { approvalSource } from '../security/approvals.ts'
 import type { Seen } from '../security/permissions.ts'
 import type { ToolOutcome } from '../tools/tool.ts'
 import type { TurnEnd } from './conversations.ts'
@@ -13,7 +16,13 @@ import type { Coordination } from './coordination.ts'
 import { questionOf } from './next-step.ts'
 import type { Inbox, InboxMessage } from './sessions/inbox.ts'
 import { emptyProjection, fold } from './sessions/projection.ts'
-import { isSilentReply, type LoggedEvent, type SessionEvent, type TurnState } from './sessions/session-event.ts'
+import {
+  type EventOf,
+  isSilentReply,
+  type LoggedEvent,
+  type SessionEvent,
+  type TurnState,
+} from './sessions/session-event.ts'
 import type { SessionLog } from './sessions/session-log.ts'
 import type { MessageExpansion } from './turn.ts'
 
@@ -132,6 +141,18 @@ function restOf(parts: readonly LivePart[], offset: number): LivePart[] {
   return rest
 }
 
+function timeOf({ at }: LoggedEvent): string {
+  return new Date(at).toISOString()
+}
+
+/** The answer that a message reports which was given elsewhere. */
+function reportedAnswer(logged: EventOf<'message_received'>) {
+  if (logged.source !== approvalSource) return {}
+  const { approvalId: id, answer, scope } = logged.metadata
+  const outcome = approvalOutcomeSchema.safeParse({ id, answer, scope })
+  return outcome.success ? { approval: { ...outcome.data, at: timeOf(logged) } } : {}
+}
+
 /** The text of a file stays in the log: a client shows the file itself. */
 function withoutText({ reading, ...part }: MediaPart): MediaPart {
   if (!reading) return part
@@ -146,11 +167,12 @@ function toTurnEvents(logged: LoggedEvent, seenOffset = 0): TurnEvent[] {
     case 'message_received': {
       const { messageId, text, sender, source } = logged
       const media = logged.media.length > 0 && { media: logged.media.map(withoutText) }
-      return [{ type: 'message', messageId, text, sender, source, ...media }]
+      return [{ type: 'message', messageId, text, sender, source, ...media, ...reportedAnswer(logged) }]
     }
     case 'turn_started': {
-      const { model, answers } = logged
-      const started: TurnEvent[] = [{ type: 'turn_start', turnId, model, ...(answers && { answers }) }]
+      const { model, answers, approvals } = logged
+      const told = approvals && { approvals: approvals.map((outcome) => ({ ...outcome, at: timeOf(logged) })) }
+      const started: TurnEvent[] = [{ type: 'turn_start', turnId, model, ...(answers && { answers }), ...told }]
       if (logged.recalled.length > 0) started.push({ type: 'memory_recalled', turnId, memories: logged.recalled })
       return started
     }
@@ -176,13 +198,14 @@ function toTurnEvents(logged: LoggedEvent, seenOffset = 0): TurnEvent[] {
       return told
     }
     case 'tool_finished': {
-      const { callId, name, text, isError, says, reaction, card, media, approvalId, question = '' } = logged
+      const { callId, name, text, isError, says, reaction, card, media, approvalId, approval, question = '' } = logged
       const told: TurnEvent[] = [{ type: 'tool_result', turnId, callId, name, result: text, isError }]
       if (says) told.push({ type: 'said', turnId, text: says })
       if (reaction) told.push({ type: 'reaction', turnId, emoji: reaction })
       if (card) told.push({ type: 'card', turnId, callId, name, card })
       if (media) told.push({ type: 'media', turnId, callId, name, media })
-      if (approvalId) told.push({ type: 'approval_request', turnId, callId, approvalId, question })
+      if (approvalId)
+        told.push({ type: 'approval_request', turnId, callId, approvalId, question, ...(approval && { approval }) })
       return told
     }
     case 'turn_ended': {
@@ -347,7 +370,7 @@ export function turnEndFrom(sessionId: string, turn: TurnState, ended: TurnEnded
     turnId: turn.id,
     sessionId,
     outcome: ended.outcome,
-    text: withChoiceList(ended.text, ended.choices),
+    text: withAnswers(turn, ended),
     notices: turn.notices,
     question: ended.question,
     choices: ended.choices ? { ...ended.choices, id: turn.id } : null,
@@ -364,6 +387,12 @@ export function turnEndFrom(sessionId: string, turn: TurnState, ended: TurnEnded
     /** Null if a model without a price took part. */
     costUsd: turn.costNanousd === null ? null : toUsd(turn.costNanousd),
   }
+}
+
+/** With the answers that the question offers, for callers that show the text alone. */
+function withAnswers({ approvals }: TurnState, { text, outcome, choices }: TurnEnded): string {
+  const asked = outcome === 'question' ? approvals.flatMap(({ shown }) => shown ?? []) : []
+  return choices ? withChoiceList(text, choices) : withApprovalChoices(text, asked)
 }
 
 /** The same from the events of the turn; undefined while it has not ended. */

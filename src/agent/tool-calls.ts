@@ -3,7 +3,7 @@ import { untilAborted } from '../base/work.ts'
 import type { ProceduralMemory } from '../memory/episodes.ts'
 import type { ToolCallPart } from '../protocol/messages.ts'
 import type { PolicyMode } from '../protocol/permissions.ts'
-import { approvalQuestion, waitsForApproval } from '../security/approval-texts.ts'
+import { approvalQuestion, approvalView, waitsForApproval } from '../security/approval-texts.ts'
 import { type Approvals, approvalSource, isAutomated } from '../security/approvals.ts'
 import { type Grants, judgeCall, type Reach, type Seen } from '../security/permissions.ts'
 import type { Writer } from '../storage/database.ts'
@@ -129,7 +129,7 @@ export function createBeginCalls(dependencies: {
     })
     await records.refusedIn(writer, madeCall(turn, call), reason)
     const told = { text: waitsForApproval, isError: true, question: approvalQuestion(approval) }
-    return { type: 'tool_finished', callId, name, ...told, approvalId: approval.id }
+    return { type: 'tool_finished', callId, name, ...told, approvalId: approval.id, approval: approvalView(approval) }
   }
 }
 

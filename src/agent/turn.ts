@@ -198,6 +198,9 @@ export function createTurns(dependencies: {
       ...(notices.length > 0 && { notices }),
       ...(clientTools.length > 0 && { clientTools }),
       ...(toolChoice && { toolChoice }),
+      ...(answers && {
+        approvals: answers.approvals.map(({ id }) => ({ id, answer: answers.answer, scope: answers.scope })),
+      }),
       ...(choices && { answers: { id: choices.id, chosen: pending.chosen.map((at) => labelsOf(choices, [at])) } }),
     }
     onStep('turn_starting')

@@ -2,8 +2,13 @@ import type { z } from 'zod'
 import type { chatReplySchema, turnOutcomeReplySchema } from './api.ts'
 import type { OpenChoices } from './choices.ts'
 import type { Card, Json, MediaPart, Usage } from './messages.ts'
+import type { ApprovalOutcome, ShownApproval } from './permissions.ts'
 
 export type TurnOutcome = z.infer<typeof turnOutcomeReplySchema>
+
+export interface AnsweredApproval extends ApprovalOutcome {
+  at: string
+}
 
 /**
  * An event of a session. `tool_start`, `tool_progress`, `tool_result` and `response` have the names and fields that
@@ -11,9 +16,25 @@ export type TurnOutcome = z.infer<typeof turnOutcomeReplySchema>
  */
 export type TurnEvent =
   /** `media`: the attachments, if any. */
-  | { type: 'message'; messageId: string; text: string; sender: string; source: string; media?: MediaPart[] }
+  | {
+      type: 'message'
+      messageId: string
+      text: string
+      sender: string
+      source: string
+      media?: MediaPart[]
+      /** The answer that was given with a button, elsewhere or here. The text is for the model. */
+      approval?: AnsweredApproval
+    }
   /** `answers`: the question with options that its messages answer, and the options that they choose. */
-  | { type: 'turn_start'; turnId: string; model: string; answers?: { id: string; chosen: string[] } }
+  | {
+      type: 'turn_start'
+      turnId: string
+      model: string
+      answers?: { id: string; chosen: string[] }
+      /** The approvals that its message answered in words. */
+      approvals?: AnsweredApproval[]
+    }
   | { type: 'memory_recalled'; turnId: string; memories: { id: string; text: string }[] }
   | { type: 'text_delta'; turnId: string; text: string }
   | { type: 'thinking_delta'; turnId: string; text: string }
@@ -34,7 +55,15 @@ export type TurnEvent =
   /** A text for the user while the turn continues. */
   | { type: 'said'; turnId: string; text: string }
   | { type: 'reaction'; turnId: string; emoji: string }
-  | { type: 'approval_request'; turnId: string; callId: string; approvalId: string; question: string }
+  | {
+      type: 'approval_request'
+      turnId: string
+      callId: string
+      approvalId: string
+      question: string
+      /** The question in its parts. Absent for one of an earlier version. */
+      approval?: ShownApproval
+    }
   | { type: 'cost'; turnId: string; model: string; usage: Usage; costUsd: number | null }
   | {
       type: 'response'

@@ -19,6 +19,30 @@ export type PolicyMode = (typeof policyModes)[number]
 export const approvalScopes = ['once', 'conversation', 'always'] as const
 export type ApprovalScope = (typeof approvalScopes)[number]
 
+/** A question for approval as the channels show it. It is stored with the question, so that it can be shown later too. */
+export const shownApprovalSchema = z.object({
+  tool: z.string(),
+  /** What will happen, and where. */
+  sentence: z.string(),
+  /** The part of the sentence that names the place; null if it names none. */
+  place: z.string().nullable(),
+  /** The arguments by name, as short texts. */
+  details: z.array(z.object({ name: z.string(), value: z.string() })),
+  reason: z.string(),
+  scopes: z.array(z.enum(approvalScopes)),
+  /** What a lasting approval covers: `tool → place`. */
+  covers: z.string(),
+})
+export type ShownApproval = z.infer<typeof shownApprovalSchema>
+
+/** The user's answer to a question for approval. */
+export const approvalOutcomeSchema = z.object({
+  id: z.string(),
+  answer: z.enum(['approve', 'deny']),
+  scope: z.enum(approvalScopes),
+})
+export type ApprovalOutcome = z.infer<typeof approvalOutcomeSchema>
+
 export const approvalAnswerRequestSchema = z.strictObject({
   answer: z.enum(['approve', 'deny']),
   /** Default: this one call. */
@@ -38,6 +62,8 @@ export const approvalReplySchema = z.object({
   scopes: z.array(z.enum(approvalScopes)),
   /** The first sentence of the question: what will happen, and where. */
   sentence: z.string(),
+  /** What a lasting approval covers: `tool → place`. */
+  covers: z.string(),
   /** The arguments by name, as short texts, in the order in which the question shows them. */
   details: z.array(z.object({ name: z.string(), value: z.string() })),
   /** Why approval is needed. */

@@ -1,4 +1,10 @@
 import { isRecord, parseAnyJson } from '../base/json.ts'
+import {
+  type ApprovalOutcome,
+  type ApprovalScope,
+  approvalScopes,
+  type ShownApproval,
+} from '../protocol/permissions.ts'
 
 /** A call that is waiting for an approval or has one. */
 interface AskedCall {
@@ -37,6 +43,63 @@ export function approvalDetails({ arguments: given }: Pick<AskedCall, 'arguments
   return Object.entries(read.value).map(([name, value]) => {
     return { name: visible(name), value: visible(typeof value === 'string' ? value : JSON.stringify(value)) }
   })
+}
+
+const shownValue = 400
+
+/** The question in its parts, each as it can be shown. */
+export function approvalView(approval: {
+  tool: string
+  arguments: string
+  effect: string | null
+  destination: string | null
+  reason: string
+  grants: readonly string[]
+  scopes: readonly ApprovalScope[]
+}): ShownApproval {
+  const { destination, reason, grants, scopes } = approval
+  const sentence = approvalSentence(approval)
+  const place = destination === null ? null : placeIn(sentence, visible(destination))
+  const tool = visible(approval.tool)
+  const details = approvalDetails(approval).map(({ name, value }) => ({ name, value: shortened(value, shownValue) }))
+  const covers = `${tool} → ${grants.map((grant) => placeOf(visible(grant))).join(', ')}`
+  return { tool, sentence, place, details, reason, scopes: [...scopes], covers }
+}
+
+/** The place as the sentence names it. */
+function placeIn(sentence: string, destination: string): string | null {
+  const [, name = ''] = /^(?:mcp|tool|client):(.+)$/.exec(destination) ?? []
+  return [placeOf(destination), destination, name].find((text) => text !== '' && sentence.includes(text)) ?? null
+}
+
+type Asked = Pick<ShownApproval, 'scopes' | 'covers'>
+
+/** The scopes that one answer to all of them may have. */
+export function commonScopes(asked: readonly Pick<Asked, 'scopes'>[]): ApprovalScope[] {
+  return approvalScopes.filter((scope) => asked.every(({ scopes }) => scopes.includes(scope)))
+}
+
+/** The answers in the order of their numbers. */
+export function approvalChoices(asked: readonly Asked[]): { scope: ApprovalScope | null; label: string }[] {
+  const labels = {
+    once: 'Allow once',
+    conversation: 'Allow in this conversation',
+    always: `Always allow ${asked.map(({ covers }) => covers).join(', ')}`,
+  }
+  return [...commonScopes(asked).map((scope) => ({ scope, label: labels[scope] })), { scope: null, label: 'Deny' }]
+}
+
+/** The reply with the numbered answers, for channels without buttons. */
+export function withApprovalChoices(text: string, asked: readonly Asked[]): string {
+  if (asked.length === 0) return text
+  const lines = approvalChoices(asked).map(({ label }, at) => `${at + 1}. ${label}`)
+  return `${text}\n\n${lines.join('\n')}`
+}
+
+/** `Allowed once`, as the channels show an answer. */
+export function outcomeText({ answer, scope }: Pick<ApprovalOutcome, 'answer' | 'scope'>): string {
+  if (answer === 'deny') return 'Denied'
+  return { once: 'Allowed once', conversation: 'Allowed in this conversation', always: 'Always allowed' }[scope]
 }
 
 function actionOf({ effect, destination }: { effect: string | null; destination: string | null }): string {
@@ -121,8 +184,8 @@ function visible(text: string): string {
   return text.replaceAll(/[\p{C}\p{Zl}\p{Zp}]/gu, (character) => character.split('').map(codeOf).join(''))
 }
 
-function shortened(text: string): string {
-  if (text.length <= shownArguments) return text
-  const kept = text.slice(0, shownArguments).toWellFormed()
-  return `${kept} … (${text.length - shownArguments} more characters, all of them in "familiar approvals")`
+function shortened(text: string, limit = shownArguments): string {
+  if (text.length <= limit) return text
+  const kept = text.slice(0, limit).toWellFormed()
+  return `${kept} … (${text.length - limit} more characters, all of them in "familiar approvals")`
 }

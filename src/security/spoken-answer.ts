@@ -38,13 +38,26 @@ const matchers = vocabularies.map(matcherOf)
 /** What the user's words do with a question for approval. */
 export type SpokenApproval = { answer: 'deny' } | { answer: 'approve'; scope: ApprovalScope }
 
+/** Channels with buttons list no numbers: there a number answers something else. */
+const withoutNumbers: ReadonlySet<string> = new Set(['web', 'telegram'])
+
 /**
  * Reads a message as the answer to a question that offers these scopes: a plain yes or no, the number of a choice, or
  * words for a scope. A scope that is not offered is no answer, and the question stays open.
  */
-export function readApprovalAnswer(text: string, scopes: readonly ApprovalScope[]): SpokenApproval | undefined {
-  const [, number] = /^\(?([1-9])[.)]?$/.exec(text.normalize('NFKC').trim().replace(/[\u0661-\u0669]/, asciiDigit)) ?? []
+export function readApprovalAnswer(
+  { text, source }: { text: string; source: string },
+  scopes: readonly ApprovalScope[],
+): SpokenApproval | undefined {
+  const [, number] =
+    /^\(?([1-9])[.)]?$/.exec(
+      text
+        .normalize('NFKC')
+        .trim()
+        .replace(/[\u0661-\u0669]/, asciiDigit),
+    ) ?? []
   if (number !== undefined) {
+    if (withoutNumbers.has(source)) return undefined
     const scope = scopes[Number(number) - 1]
     if (scope !== undefined) return { answer: 'approve', scope }
     return Number(number) === scopes.length + 1 ? { answer: 'deny' } : undefined

@@ -73,8 +73,8 @@ export function openScriptedTui(
     ownCommands: {},
     find: async () => [],
     approvals: async () => [],
-    async answerApproval(id, answer) {
-      asked.push(`${answer} ${id}`)
+    async answerApproval(id, { answer, scope }) {
+      asked.push(`${answer} ${id} ${scope}`)
     },
     builds: {
       running: async () => [],

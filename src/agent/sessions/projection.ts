@@ -12,8 +12,10 @@ import type {
   Usage,
   UserPart,
 } from '../../protocol/messages.ts'
+import type { ApprovalScope } from '../../protocol/permissions.ts'
+import { commonScopes } from '../../security/approval-texts.ts'
 import { approvalSource, isOwnWords } from '../../security/approvals.ts'
-import { readSpokenAnswer } from '../../security/spoken-answer.ts'
+import { readApprovalAnswer } from '../../security/spoken-answer.ts'
 import {
   type EventOf,
   type LoggedEvent,
@@ -127,7 +129,14 @@ export function fold(projection: Projection, event: LoggedEvent): void {
       if (event.recalled.length > 0 || event.isPrivate) projection.seen.private = true
       const [text = ''] = entry.texts.length === 1 ? entry.texts : []
       const answers = entry.isChoice ? event.answers?.id : undefined
-      const said = { text, hasMedia: entry.media.length > 0, isOwn: !entry.isOthers, ...(answers && { answers }) }
+      const { source } = event
+      const said = {
+        text,
+        source,
+        hasMedia: entry.media.length > 0,
+        isOwn: !entry.isOthers,
+        ...(answers && { answers }),
+      }
       projection.turn = startTurn(event, readPending(projection, [said]))
       const read = entry.media.flatMap(({ name, reading }) =>
         reading ? [{ name, reading: withoutText(reading) }] : [],
@@ -246,7 +255,8 @@ function foldToolResult(projection: Projection, event: EventOf<'tool_finished'>)
   if (!turn) return
   if (event.card) turn.cards.push(event.card)
   if (event.buildId !== undefined) turn.buildId = event.buildId
-  if (event.approvalId) turn.approvals.push({ id: event.approvalId, question: event.question ?? '' })
+  const { approvalId, question = '', approval: shown } = event
+  if (approvalId) turn.approvals.push({ id: approvalId, question, ...(shown && { shown }) })
   else if (event.question) {
     turn.question = event.question
     if (event.choices) turn.choices = event.choices
@@ -287,12 +297,14 @@ function foldTurnEnd(projection: Projection, event: EventOf<'turn_ended'>): void
     const questions = [open.question, event.question].filter((question) => question !== null)
     projection.pendingQuestion = [...new Set(questions)].join('\n') || null
     projection.pendingChoices = open.choices ?? offered
-    projection.pendingApprovals = open.approvals.map(({ id, question, isReminded }) => {
-      return { id, question, ...((isReminded || open.isAside) && { isReminded: true as const }) }
+    projection.pendingApprovals = open.approvals.map(({ isReminded, ...approval }) => {
+      return { ...approval, ...((isReminded || open.isAside) && { isReminded: true as const }) }
     })
     return
   }
-  projection.pendingApprovals = asked.map(({ id, question }) => ({ id, question }))
+  projection.pendingApprovals = asked.map(({ id, question, shown }) => {
+    return { id, question, ...(shown && { scopes: shown.scopes }) }
+  })
   projection.pendingQuestion = event.question
   projection.pendingChoices = offered
 }
@@ -300,6 +312,7 @@ function foldTurnEnd(projection: Projection, event: EventOf<'turn_ended'>): void
 /** A message as far as it can answer a question. */
 interface Spoken {
   text: string
+  source: string
   hasMedia: boolean
   isOwn: boolean
   /** The approval that the user has answered elsewhere, as this message reports. */
@@ -333,10 +346,16 @@ export function readPending(
   // A button answers its own question and nothing else, whatever is written on it.
   if (pressed) return pressed.answers === choices?.id ? answered(chosen) : unanswered(true)
   if (approvals.length === 0) return choices?.allowText === false && !chosen ? unanswered(true) : answered(chosen)
-  const isPlain = messages.length === 1 && !message?.hasMedia && readSpokenAnswer(message?.text ?? '') !== undefined
+  const isAlone = messages.length === 1 && !message?.hasMedia
+  const isPlain = isAlone && message && readApprovalAnswer(message, offeredScopes(approvals)) !== undefined
   if (isPlain) return answered()
   const isFirst = !approvals.some(({ isReminded }) => isReminded)
   return isFirst ? unanswered(true) : { answers: null, chosen: [], leavesOpen: null }
+}
+
+/** The scopes that an answer in words may have. */
+export function offeredScopes(approvals: readonly PendingApproval[]): ApprovalScope[] {
+  return commonScopes(approvals.map(({ scopes = ['once'] }) => ({ scopes: [...scopes] })))
 }
 
 export function spokenIn(message: {
@@ -350,7 +369,8 @@ export function spokenIn(message: {
   const { approvalId } = message.source === approvalSource ? message.metadata : {}
   const settles = typeof approvalId === 'string' ? { settles: approvalId } : {}
   const answers = message.answers === undefined ? {} : { answers: message.answers }
-  return { text: message.text, hasMedia: message.media.length > 0, isOwn: isOwnWords(message), ...settles, ...answers }
+  const { text, source } = message
+  return { text, source, hasMedia: message.media.length > 0, isOwn: isOwnWords(message), ...settles, ...answers }
 }
 
 function withoutSettled(pending: Pending, messages: readonly Spoken[]): Pending {

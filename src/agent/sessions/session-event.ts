@@ -17,6 +17,12 @@ import {
   type Usage,
   usageSchema,
 } from '../../protocol/messages.ts'
+import {
+  type ApprovalScope,
+  approvalOutcomeSchema,
+  type ShownApproval,
+  shownApprovalSchema,
+} from '../../protocol/permissions.ts'
 import type { SessionEventRow } from '../../storage/tables.ts'
 
 export const turnOutcomeSchema = z.enum([
@@ -72,6 +78,8 @@ export const sessionEventSchema = z.discriminatedUnion('type', [
     toolChoice: toolChoiceSchema.optional(),
     /** The question that the messages answer, and the options that they choose. */
     answers: z.object({ id: z.string(), chosen: z.array(z.string()) }).optional(),
+    /** The approvals that the message answered in words. */
+    approvals: z.array(approvalOutcomeSchema).optional(),
   }),
   z.object({
     type: z.literal('model_responded'),
@@ -118,6 +126,8 @@ export const sessionEventSchema = z.discriminatedUnion('type', [
     isEphemeral: z.literal(true).optional(),
     buildId: z.string().optional(),
     approvalId: z.string().optional(),
+    /** The parts of the question for approval. Absent in logs of earlier versions. */
+    approval: shownApprovalSchema.optional(),
   }),
   z.object({
     type: z.literal('model_notified'),
@@ -203,6 +213,8 @@ export interface OpenQuestion {
 export interface PendingApproval {
   id: string
   question: string
+  /** The answers that it offers. Absent in logs of earlier versions: one call. */
+  scopes?: readonly ApprovalScope[]
   isReminded?: true
 }
 
@@ -229,7 +241,7 @@ export interface TurnState
   text: string
   question: string | null
   choices?: Choices
-  approvals: { id: string; question: string }[]
+  approvals: { id: string; question: string; shown?: ShownApproval }[]
   /** How often a call failed with the same arguments and the same words. */
   failures: Record<string, number>
   notified: string[]

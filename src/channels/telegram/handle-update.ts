@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { parseLine } from '../../agent/commands/command.ts'
 import { errorStatus, FamiliarError } from '../../protocol/errors.ts'
+import { outcomeText } from '../../security/approval-texts.ts'
 import { pressChoice } from './choice-buttons.ts'
 import type { TelegramContact } from './pairing.ts'
 import { answerConfirm, runCommand } from './run-command.ts'
@@ -122,9 +123,9 @@ async function answer(
   try {
     switch (meaning.kind) {
       case 'approval': {
-        const { id, answer } = meaning
-        await services.conversations.answerApproval({ userId, id, answer, from: 'telegram' })
-        return { shows: answer === 'approve' ? '✓ Approved' : '✗ Denied' }
+        const { id, answer, scope } = meaning
+        await services.conversations.answerApproval({ userId, id, answer, scope, from: 'telegram' })
+        return { shows: `${answer === 'approve' ? '✓' : '✗'} ${outcomeText({ answer, scope })}` }
       }
       case 'question': {
         const open = await services.builds.questions(userId)

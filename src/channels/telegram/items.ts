@@ -1,7 +1,9 @@
 import { z } from 'zod'
 import type { EventOf, LoggedEvent } from '../../agent/sessions/session-event.ts'
 import type { SessionLog } from '../../agent/sessions/session-log.ts'
+import { cutText } from '../../base/text.ts'
 import type { MediaPart } from '../../protocol/messages.ts'
+import { approvalChoices } from '../../security/approval-texts.ts'
 import { plainCardText } from '../../tools/cards/card-text.ts'
 import type { DeliveryChannel, DeliverySession } from '../deliveries.ts'
 import type { OutgoingItem } from '../outbox.ts'
@@ -70,17 +72,27 @@ function endPayloads(ended: EventOf<'turn_ended'>, turn: readonly LoggedEvent[])
   return [...(choices ? choicePayloads(words, choices) : markdownPayloads(words)), ...asked.flatMap(approvalPayloads)]
 }
 
-function isAsked(event: LoggedEvent): event is EventOf<'tool_finished'> & { approvalId: string; question: string } {
+type Asked = EventOf<'tool_finished'> & { approvalId: string; question: string }
+
+function isAsked(event: LoggedEvent): event is Asked {
   return event.type === 'tool_finished' && event.approvalId !== undefined && event.question !== undefined
 }
 
 /** As plain text: an approval question must be shown exactly. */
-function approvalPayloads({ approvalId, question }: { approvalId: string; question: string }): TelegramPayloadInput[] {
-  return plainPayloads(question, [
-    { text: 'Approve', data: approvalData(approvalId, 'y') },
-    { text: 'Deny', data: approvalData(approvalId, 'n') },
-  ])
+function approvalPayloads({ approvalId, question, approval }: Asked): TelegramPayloadInput[] {
+  // A question of an earlier version has no parts.
+  const asked = approval ?? { scopes: ['once' as const], covers: '' }
+  const payloads = plainPayloads(question)
+  const last = payloads.at(-1)
+  // One below the other: a long name would be cut in a row.
+  if (last)
+    last.buttons = approvalChoices([asked]).map(({ scope, label }) => {
+      return [{ text: cutText(label, maxButtonLength), data: approvalData(approvalId, scope) }]
+    })
+  return payloads
 }
+
+const maxButtonLength = 60
 
 /** On the user's newest message; as text if there is none, or if Telegram has no such reaction. */
 function reactionPayloads(emoji: string, turn: readonly LoggedEvent[]): TelegramPayloadInput[] {

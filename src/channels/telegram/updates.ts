@@ -1,12 +1,15 @@
 import { z } from 'zod'
 import { sha256 } from '../../base/ids.ts'
+import { type ApprovalScope, approvalScopes } from '../../protocol/permissions.ts'
 import { foreignLine } from '../../tools/documents/foreign-text.ts'
 
 /** The data of a button: at most 64 bytes, and the same after a restart. */
 
-export function approvalData(approvalId: string, answer: 'y' | 'n'): string {
-  return `a:${approvalId}:${answer}`
+export function approvalData(approvalId: string, scope: ApprovalScope | null): string {
+  return `a:${approvalId}:${scope === null ? 'n' : letters[scope]}`
 }
+
+const letters = { once: 'y', conversation: 'c', always: 'a' } as const
 
 /** Question ids are too long for it. */
 export function questionData(questionId: string, choice: string): string {
@@ -37,7 +40,7 @@ export function readChoiceData(id: string, rest: string): ChoicePress | undefine
 
 /** The meaning of a button. Telegram stores it with the message, so that it is the same after a restart. */
 export type ButtonMeaning =
-  | { kind: 'approval'; id: string; answer: 'approve' | 'deny' }
+  | { kind: 'approval'; id: string; answer: 'approve' | 'deny'; scope: ApprovalScope }
   /** The answer to a build's question; `mark` identifies the question, see `questionMark`. */
   | { kind: 'question'; mark: string; choice: string }
   | { kind: 'confirm'; id: string; isYes: boolean }
@@ -59,8 +62,12 @@ export function readButton(data: string): ButtonMeaning {
   if (kind === 'q') return { kind: 'question', mark: id, choice: rest }
   const press = kind === 'o' ? readChoiceData(id, rest) : undefined
   if (press) return { kind: 'choice', press }
+  if (kind === 'a') {
+    const scope = approvalScopes.find((known) => letters[known] === rest)
+    if (scope) return { kind: 'approval', id, answer: 'approve', scope }
+    return rest === 'n' ? { kind: 'approval', id, answer: 'deny', scope: 'once' } : { kind: 'none' }
+  }
   if (rest !== 'y' && rest !== 'n') return { kind: 'none' }
-  if (kind === 'a') return { kind: 'approval', id, answer: rest === 'y' ? 'approve' : 'deny' }
   if (kind === 'c') return { kind: 'confirm', id, isYes: rest === 'y' }
   return { kind: 'none' }
 }

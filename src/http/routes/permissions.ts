@@ -1,7 +1,7 @@
 import type { Permissions } from '../../agent/permissions.ts'
 import { parseAnyJson } from '../../base/json.ts'
 import * as api from '../../protocol/permissions.ts'
-import { approvalDetails, approvalQuestion, approvalSentence } from '../../security/approval-texts.ts'
+import { approvalDetails, approvalQuestion, approvalSentence, approvalView } from '../../security/approval-texts.ts'
 import type { Approval } from '../../security/approvals.ts'
 import { createSessionHandler } from '../chat-replies.ts'
 import type { HttpDependencies } from '../dependencies.ts'
@@ -27,6 +27,7 @@ function approvalReply(approval: Approval) {
     arguments: given.ok ? given.value : approval.arguments,
     scopes: [...approval.scopes],
     sentence: approvalSentence(approval),
+    covers: approvalView(approval).covers,
     details: approvalDetails(approval),
     question: approvalQuestion(approval),
   }

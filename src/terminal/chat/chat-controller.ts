@@ -3,7 +3,8 @@ import type { Clock } from '../../base/clock.ts'
 import type { Attachment } from '../../protocol/api.ts'
 import { labelsOf } from '../../protocol/choices.ts'
 import type { TurnEvent } from '../../protocol/events.ts'
-import type { ApprovalReply } from '../../protocol/permissions.ts'
+import type { ApprovalOutcome, ApprovalReply, ApprovalScope } from '../../protocol/permissions.ts'
+import { outcomeText } from '../../security/approval-texts.ts'
 import { readSpokenAnswer } from '../../security/spoken-answer.ts'
 import { messageOf } from '../command.ts'
 import {
@@ -121,18 +122,30 @@ export function createChatController(options: {
     attempt(refreshFacts())
   }
 
-  function answerAsk(ask: Ask, word: 'approve' | 'deny'): void {
+  async function giveAnswer(id: string, outcome: Pick<ApprovalOutcome, 'answer' | 'scope'>): Promise<void> {
+    try {
+      await partner.answerApproval(id, outcome)
+      dispatch({ type: 'note', tone: 'quiet', text: `${outcomeText(outcome)} by you` })
+    } catch (error) {
+      // The question comes back if it is still open; otherwise another client was faster.
+      fail(error)
+      await asks.refresh()
+    }
+  }
+
+  function answerAsk(ask: Ask, word: 'approve' | 'deny', scope: ApprovalScope = 'once'): void {
     dispatch({ type: 'settled', id: ask.id })
-    if (ask.kind === 'approval') {
-      attempt(partner.answerApproval(ask.id, word))
-      const text = word === 'approve' ? `allowed ${ask.tool}, once` : `${ask.tool} was not allowed`
-      dispatch({ type: 'note', tone: 'quiet', text })
-    } else if (ask.kind === 'confirm' && word === 'approve') attempt(command(ask.line, ask.id))
+    if (ask.kind === 'approval') attempt(giveAnswer(ask.id, { answer: word, scope }))
+    else if (ask.kind === 'confirm' && word === 'approve') attempt(command(ask.line, ask.id))
     else dispatch({ type: 'note', tone: 'quiet', text: 'nothing changed' })
   }
 
   function choose(place: number): void {
     const [first] = conversation.asks
+    if (first?.kind === 'approval') {
+      const scope = first.scopes[place]
+      return scope ? answerAsk(first, 'approve', scope) : undefined
+    }
     if (first?.kind !== 'choice' && first?.kind !== 'question') return
     const text = first.choices ? labelsOf(first.choices, [place]) : ''
     if (text === '') return
@@ -226,15 +239,10 @@ function createAskSync(options: {
   }
 }
 
-function toAsk({ id, tool, destination, arguments: given, reason }: ApprovalReply): Ask {
-  return {
-    kind: 'approval',
-    id,
-    tool: withCodes(tool),
-    destination: destination === null ? null : withCodes(destination),
-    arguments: withCodes(JSON.stringify(given)),
-    reason,
-  }
+function toAsk({ id, tool, sentence, details, reason, scopes, covers }: ApprovalReply): Ask {
+  const shown = details.map(({ name, value }) => ({ name: withCodes(name), value: withCodes(value) }))
+  const texts = { tool: withCodes(tool), sentence: withCodes(sentence), covers: withCodes(covers) }
+  return { kind: 'approval', id, ...texts, details: shown, reason, scopes }
 }
 
 /** Finds running builds and follows each one to its end. */

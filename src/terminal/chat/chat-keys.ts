@@ -73,6 +73,10 @@ export function createChatKeys(actions: KeyActions, clock: Clock) {
       return true
     }
     if ((kind !== 'approval' && kind !== 'confirm') || !isArmed()) return false
+    if (ask?.kind === 'approval' && /^[1-9]$/.test(data) && Number(data) <= ask.scopes.length) {
+      actions.choose(Number(data) - 1)
+      return true
+    }
     if (data !== 'y' && data !== 'n') return false
     actions.answer(data === 'y' ? 'approve' : 'deny')
     return true

@@ -120,7 +120,7 @@ export function drawAsk(
   const bar = `${theme.warning('▌')} `
   const room = Math.max(1, width - 2)
   const keys =
-    ask.kind === 'approval' || ask.kind === 'confirm' ? keysOf(ask.kind, isArmed) : typed(ask, isArmed, isAnswering)
+    ask.kind === 'approval' || ask.kind === 'confirm' ? keysOf(ask, isArmed) : typed(ask, isArmed, isAnswering)
   const more = waiting > 0 ? ` · ${waiting} more waiting` : ''
   const lines = [...words(ask, theme), theme.dim(`${keys}${more}`)]
   return [
@@ -136,8 +136,8 @@ export function drawAsk(
 function words(ask: Ask, theme: TerminalTheme): string[] {
   switch (ask.kind) {
     case 'approval': {
-      const where = ask.destination === null ? '' : ` to ${theme.warning(ask.destination)}`
-      return [`May I call ${theme.bold(ask.tool)}${where}?`, ask.arguments, theme.dim(ask.reason)]
+      const lines = ask.details.map(({ name, value }) => `${theme.dim(name)} ${value}`)
+      return [theme.bold(ask.sentence), ...lines, theme.dim(ask.reason)]
     }
     case 'confirm':
       return [ask.text]
@@ -157,9 +157,11 @@ function words(ask: Ask, theme: TerminalTheme): string[] {
   }
 }
 
-function keysOf(kind: 'approval' | 'confirm', isArmed: boolean): string {
+function keysOf(ask: Extract<Ask, { kind: 'approval' | 'confirm' }>, isArmed: boolean): string {
   if (!isArmed) return '…'
-  return kind === 'approval' ? 'y allow once · n deny' : 'y yes · n no'
+  if (ask.kind === 'confirm') return 'y yes · n no'
+  const labels = { once: 'once', conversation: 'this conversation', always: `always ${ask.covers}` }
+  return [...ask.scopes.map((scope, at) => `${at + 1} ${labels[scope]}`), 'n deny'].join(' · ')
 }
 
 function optionLines({ options }: Choices, theme: TerminalTheme): string[] {

@@ -4,6 +4,7 @@ import type { Choices, OpenChoices } from '../../protocol/choices.ts'
 import type { BuildEvent } from '../../protocol/custom-tools.ts'
 import type { TurnEvent } from '../../protocol/events.ts'
 import type { Json } from '../../protocol/messages.ts'
+import type { ShownApproval } from '../../protocol/permissions.ts'
 import { frameMs, frames } from './status-line.ts'
 import type { TerminalTheme } from './theme.ts'
 
@@ -45,7 +46,10 @@ export interface BuildItem {
 
 /** Open questions; the first one is shown at the input. */
 export type Ask =
-  | { kind: 'approval'; id: string; tool: string; destination: string | null; arguments: string; reason: string }
+  | ({ kind: 'approval'; id: string } & Pick<
+      ShownApproval,
+      'tool' | 'sentence' | 'details' | 'reason' | 'scopes' | 'covers'
+    >)
   | { kind: 'confirm'; id: string; line: string; text: string }
   | { kind: 'question'; id: string; name: string; text: string; choices?: Choices | undefined }
   /** A question of the conversation, whose text stands above it. */

@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { type Attachment, type SessionReply, sessions } from '../../protocol/api.ts'
 import { type BuildEvent, builds } from '../../protocol/custom-tools.ts'
 import { finder } from '../../protocol/files.ts'
-import { approvals } from '../../protocol/permissions.ts'
+import { type ApprovalOutcome, approvals } from '../../protocol/permissions.ts'
 import { home } from '../../protocol/status.ts'
 import { CommandError } from '../command.ts'
 import { buildEvents } from '../commands/builds.ts'
@@ -97,8 +97,8 @@ export async function openTuiPartner(line: ChatLine) {
       const waiting = await client().api(approvals).list()
       return waiting.approvals.filter(({ session_id, state }) => session_id === session?.id && state === 'asked')
     },
-    async answerApproval(id: string, answer: 'approve' | 'deny'): Promise<void> {
-      await client().api(approvals).answer({ id, answer })
+    async answerApproval(id: string, { answer, scope }: Pick<ApprovalOutcome, 'answer' | 'scope'>): Promise<void> {
+      await client().api(approvals).answer({ id, answer, scope })
     },
     builds: {
       running: async () => (await ofBuilds().list({ limit: 20 })).builds.filter(({ state }) => state === 'running'),
