@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { readSpokenAnswer } from './spoken-answer.ts'
+import { readApprovalAnswer, readSpokenAnswer } from './spoken-answer.ts'
+import vocabularies from './spoken-answers.json' with { type: 'json' }
 
 describe('readSpokenAnswer', () => {
   it.each([
@@ -280,6 +281,112 @@ describe('readSpokenAnswer', () => {
         expect([undefined, 'approve']).toContain(answer)
         if (answer) expect(`${before} allow it ${after}`.replaceAll(/[^a-z]/gi, '')).toBe('allowit')
       }),
+    )
+  })
+})
+
+const all = ['once', 'conversation', 'always'] as const
+const read = (text: string, scopes: readonly (typeof all)[number][] = all, source = 'cli') =>
+  readApprovalAnswer({ text, source }, scopes)
+
+describe('readApprovalAnswer', () => {
+  it.each([
+    ...['always', 'Always allow', 'yes, always', 'always allow it, please', 'immer', 'Ja, immer erlauben', 'toujours'],
+    ...[
+      'oui, toujours autoriser',
+      'siempre',
+      'sí, siempre',
+      '总是允许',
+      '好的，总是允许',
+      '常に許可',
+      'はい、常に許可して',
+    ],
+    ...['دائما', 'نعم، اسمح دائما', '3', ' 3. ', '(3)', '３', '٣'],
+  ])('SEC-16 %j allows for good', (text) => expect(read(text)).toEqual({ answer: 'approve', scope: 'always' }))
+
+  it.each([
+    ...['in this conversation', 'Yes, in this conversation', 'ok, for this chat', 'in dieser Unterhaltung'],
+    ...['ja, nur in diesem Chat', 'dans cette conversation', 'oui, pour cette discussion', 'en esta conversación'],
+    ...['在此对话中允许', 'この会話では許可', 'في هذه المحادثة', '2'],
+  ])('SEC-16 %j allows in the conversation', (text) =>
+    expect(read(text)).toEqual({ answer: 'approve', scope: 'conversation' }),
+  )
+
+  it.each([
+    ...['yes', 'sure', 'ok', 'go ahead', 'yes, build it', 'just this once', 'yes, only this time', 'once', '1'],
+    ...['nur dieses Mal', 'ja, einmal', 'juste cette fois', 'solo esta vez', '就这一次', '今回だけ', 'مرة واحدة فقط'],
+  ])('SEC-16 %j allows once', (text) => expect(read(text)).toEqual({ answer: 'approve', scope: 'once' }))
+
+  it.each(['no', 'not now', 'nein', 'pas maintenant', 'ahora no', '不要', 'いいえ', 'لا', '4'])(
+    'SEC-16 %j denies',
+    (text) => expect(read(text)).toEqual({ answer: 'deny' }),
+  )
+
+  it.each([
+    ...[
+      'yes, if it is cheap',
+      'always?',
+      'not always',
+      'always, but ask my wife',
+      'never always',
+      '5',
+      '0',
+      '12',
+      '-1',
+    ],
+    ...['ja, wenn es billig ist', 'oui, si c’est gratuit', 'toujours pas', 'nicht immer', 'no siempre', '不总是允许'],
+    ...['always and never', 'immer noch nicht', 'in this conversation or always', '1 or 2', '1, 2', 'no, always'],
+  ])('SEC-16 %j is not an answer', (text) => expect(read(text)).toBeUndefined())
+
+  it('SEC-16 a scope that the question does not offer is no answer, and numbers follow the list', () => {
+    expect(read('always', ['once'])).toBeUndefined()
+    expect(read('in this conversation', ['once'])).toBeUndefined()
+    expect(read('yes', ['once'])).toEqual({ answer: 'approve', scope: 'once' })
+    expect(read('2', ['once'])).toEqual({ answer: 'deny' })
+    expect(read('3', ['once'])).toBeUndefined()
+  })
+
+  it('SEC-16 a number answers nothing where buttons are shown instead of a list', () => {
+    for (const source of ['web', 'telegram']) expect(read('3', all, source)).toBeUndefined()
+  })
+
+  it('SEC-16 no text with a negation or a question is read as an approval', () => {
+    const approving = vocabularies.flatMap(({ yes, go, doing, always, here, once, please, thanks }) =>
+      [yes, go, doing, always, here, once, please, thanks].flatMap((list) => list?.split('|') ?? []),
+    )
+    // What the word negates is part of the phrase: "why not", "no problem".
+    const fixed = ['why not', 'pourquoi pas', 'cómo no', 'por qué no', '没问题', '沒問題', '没错', '沒錯', 'لا بأس']
+    const affirming = ['لا مانع', 'لا مانع لدي', 'danke nein', ...fixed]
+    const phrase = fc.constantFrom(...approving.filter((text) => !affirming.includes(text)))
+    const negation = fc.constantFrom(
+      ...['not', 'no', 'never', "don't", 'dont', 'nicht', 'nein', 'kein', 'nie', 'ne', 'pas', 'non', 'jamais', 'rien'],
+      ...[
+        'nunca',
+        'jamás',
+        'tampoco',
+        '不',
+        '别',
+        '没有',
+        '未',
+        'ない',
+        'ません',
+        'いいえ',
+        'لا',
+        'ليس',
+        'لن',
+        'нет',
+        'não',
+      ],
+      ...['?', '？', '؟', ' why', ' if', ' but'],
+    )
+    const words = fc.array(phrase, { minLength: 1, maxLength: 3 })
+    fc.assert(
+      fc.property(words, negation, fc.nat(3), fc.constantFrom(' ', ', ', '', '. '), (parts, word, place, joint) => {
+        const text = parts.toSpliced(place % (parts.length + 1), 0, word).join(joint)
+        fc.pre(!affirming.some((known) => text.includes(known)))
+        for (const source of ['cli', 'web']) expect(read(text, all, source)?.answer).not.toBe('approve')
+      }),
+      { numRuns: 3_000 },
     )
   })
 })

@@ -144,7 +144,8 @@ export function createChatController(options: {
     const [first] = conversation.asks
     if (first?.kind === 'approval') {
       const scope = first.scopes[place]
-      return scope ? answerAsk(first, 'approve', scope) : undefined
+      if (scope) answerAsk(first, 'approve', scope)
+      return
     }
     if (first?.kind !== 'choice' && first?.kind !== 'question') return
     const text = first.choices ? labelsOf(first.choices, [place]) : ''

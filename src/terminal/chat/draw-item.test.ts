@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { anyText } from '../../../test/support/any-text.ts'
 import { drawAsk, drawItem, wrapColumns } from './chat-screen.ts'
-import { displayable, drawStatus, emptyTerminalConversation, safeLines, type TerminalItem } from './conversation.ts'
+import { type Ask, displayable, drawStatus, emptyTerminalConversation, safeLines, type TerminalItem } from './conversation.ts'
 import { drawWindow, share } from './run-tui.ts'
 import { createTheme } from './theme.ts'
 
@@ -54,9 +54,17 @@ it('CHAN-2 draws the status, questions and the window in 20 columns', () => {
       { name: 'talk', tier: 'history', tokens: 40_000, cached: false },
     ],
   }
-  const approval = { kind: 'approval', id: '', tool: 'send', destination: 'https://a.example', reason: 'r' } as const
   for (const width of [20, 40, 80]) {
-    const ask = { ...approval, arguments: '{"a":1}' }
+    const ask: Ask = {
+      kind: 'approval',
+      id: '',
+      tool: 'send',
+      sentence: 'Let send contact a.example?',
+      details: [{ name: 'a', value: '1' }],
+      reason: 'r',
+      scopes: ['once', 'conversation', 'always'],
+      covers: 'send → a.example',
+    }
     const lines = [
       ...drawStatus(emptyTerminalConversation, facts, { width, theme, now: 0 }),
       ...drawAsk(ask, { width, theme, waiting: 2, isArmed: true, isAnswering: true }),

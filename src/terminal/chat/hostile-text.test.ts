@@ -109,6 +109,7 @@ it('SEC-10 nothing of 500 hostile texts drives the terminal, wherever they come 
           effect: 'reach',
           scopes: ['once'],
           sentence: at(6),
+          covers: at(9),
           details: [{ name: at(8), value: at(12) }],
           reason: at(5),
           question: at(6),

@@ -11,9 +11,10 @@ const approval: ApprovalReply = {
   arguments: { body: 'all\u202eof it' },
   destination: 'https://mail.example',
   effect: 'reach',
-  scopes: ['once'],
+  scopes: ['once', 'conversation', 'always'],
   sentence: 'Let send contact mail.example?',
-  details: [],
+  covers: 'send → mail.example',
+  details: [{ name: 'body', value: 'all\u202eof it' }],
   reason: 'It goes out.',
   question: '',
   state: 'asked',
@@ -24,7 +25,7 @@ const approval: ApprovalReply = {
 it('SEC-16 a key says yes only when it cannot have been meant for the line', async () => {
   const clock = createManualClock()
   const tui = openScriptedTui({ clock, partner: { approvals: async () => [approval] } })
-  await tui.until(/May I call [\s\S]*send[\s\S]*https:\/\/mail\.example/)
+  await tui.until(/Let send contact mail\.example\?/)
   // Invisible characters are shown as their code, so that the user sees all of the call to approve.
   await tui.until(/all\\\\?u202eof it/)
   tui.type('y')
@@ -37,10 +38,10 @@ it('SEC-16 a key says yes only when it cannot have been meant for the line', asy
   expect(tui.asked).toEqual([])
   tui.type('\u007f')
   await clock.advance(5_000)
-  await tui.until(/y allow once/)
-  tui.type('y')
-  await tui.until(/allowed send, once/)
-  expect(tui.asked).toEqual(['approve a1'])
+  await tui.until(/1 once · 2 this conversation · 3 always send → mail\.example · n deny/)
+  tui.type('2')
+  await tui.until(/Allowed in this conversation by you/)
+  expect(tui.asked).toEqual(['approve a1 conversation'])
   expect(tui.sent).toEqual([])
   await tui.leave()
 })
