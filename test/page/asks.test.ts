@@ -1,5 +1,6 @@
 import type { Page } from 'playwright-core'
 import { expect, it } from 'vitest'
+import { said, toolOf } from '../support/scripted-familiar.ts'
 import { describePage } from './support/describe-page.ts'
 import { findFaults } from './support/find-faults.ts'
 import { openPage, say } from './support/open-page.ts'
@@ -21,23 +22,6 @@ const asks = {
   ],
 }
 
-/** Screenshots for a person to look at, if a folder is named. */
-async function picture(page: Page, name: string): Promise<void> {
-  const folder = process.env.ASKS_PICTURES
-  if (!folder) return
-  for (const [width, height] of [
-    [1280, 800],
-    [390, 844],
-  ] as const) {
-    for (const colorScheme of ['light', 'dark'] as const) {
-      await page.setViewportSize({ width, height })
-      await page.emulateMedia({ colorScheme })
-      await page.screenshot({ path: `${folder}/${name}-${width}-${colorScheme}.png` })
-    }
-  }
-  await page.setViewportSize({ width: 1180, height: 760 })
-}
-
 describePage('questions in the page', () => {
   it('LOOP-4a an option is chosen with a button, is the user’s message, and stays chosen after a reload', async () => {
     const { page, fake } = await openPage()
@@ -47,13 +31,11 @@ describePage('questions in the page', () => {
     await options.getByRole('button', { name: 'The early one' }).getByText('7:12, one change').waitFor()
     await options.getByText('Or type your own answer.').waitFor()
     expect(await findFaults(page)).toEqual([])
-    await picture(page, 'options-open')
     const late = options.getByRole('button', { name: 'The late one' })
     await late.focus()
     await page.keyboard.press('Enter')
     await log(page).getByText('The late one, then.').waitFor()
     expect(JSON.stringify(fake.requests.at(-1)?.bytes)).toContain('The user chose: The late one')
-    await picture(page, 'options-answered')
     for (const isReloaded of [false, true]) {
       if (isReloaded) await page.reload()
       await log(page).getByText('The late one', { exact: true }).nth(1).waitFor()
@@ -77,5 +59,74 @@ describePage('questions in the page', () => {
     await log(page).getByText('The early one, None').waitFor()
     await log(page).getByText('Noted.').waitFor()
     await log(other).getByRole('button', { name: 'None', disabled: true, pressed: true }).waitFor()
+  })
+
+  const open = async () => {
+    const sent: unknown[] = []
+    const post = toolOf(
+      'post_letter',
+      async (input) => {
+        sent.push(input)
+        return said('Posted.')
+      },
+      { reach: () => ({ kind: 'send', destination: 'https://mail.example' }) },
+    )
+    const opened = await openPage({ daemon: { extraTools: [post] } })
+    opened.fake.respondWith(({ bytes }) => {
+      const isAnswered = /Posted\.|The user denied/.test(bytes.slice(bytes.lastIndexOf('Write to Bob')))
+      const input = { to: 'bob@mail.example', body: 'Hello Bob,\nsee you on Friday.' }
+      return isAnswered ? { text: 'Right.' } : { text: 'I have a letter.', toolCalls: [{ name: 'post_letter', input }] }
+    })
+    await say(opened.page, 'Write to Bob')
+    return { ...opened, sent, asked: log(opened.page).getByRole('region', { name: 'Approval needed' }) }
+  }
+
+  it('SEC-16 an approval is a sentence with four answers; one is given by keyboard, and stays after a reload', async () => {
+    const { page, asked, sent } = await open()
+    await asked.getByText('Let post_letter send this to mail.example?').waitFor()
+    expect(await asked.locator('strong').allTextContents()).toEqual(['post_letter', 'mail.example'])
+    const names = ['Allow once', 'Allow in this conversation', 'Always allow post_letter → mail.example', 'Deny']
+    expect(await asked.getByRole('button').allTextContents()).toEqual(names)
+    await asked.getByText('Details').click()
+    await asked.getByRole('row', { name: 'to bob@mail.example' }).waitFor()
+    expect(await findFaults(page)).toEqual([])
+    expect(await log(page).textContent()).not.toMatch(/Not done|The user|\{|Wants to|It would send/)
+    await asked.getByRole('button', { name: 'Allow in this conversation' }).focus()
+    await page.keyboard.press('Enter')
+    await log(page).getByText('Right.').waitFor()
+    expect(sent).toHaveLength(1)
+    for (const isReloaded of [false, true]) {
+      if (isReloaded) await page.reload()
+      await log(page)
+        .getByText(/^Allowed in this conversation by you, \d\d:\d\d$/)
+        .waitFor()
+      await log(page).getByRole('region', { name: 'Approval', exact: true }).waitFor()
+      expect(await asked.count()).toBe(0)
+      expect(await log(page).textContent()).not.toContain('The user approved')
+    }
+    await say(page, 'Write to Bob again')
+    await log(page).getByText('Right.').nth(1).waitFor()
+    expect(await asked.count()).toBe(0)
+  })
+
+  it('SEC-16 a denial, and an answer in words or elsewhere, are shown in every tab', async () => {
+    const { page, asked, sent, context } = await open()
+    await asked.waitFor()
+    const other = await context.newPage()
+    await other.goto(page.url())
+    await log(other).getByRole('region', { name: 'Approval needed' }).getByRole('button', { name: 'Deny' }).click()
+    for (const tab of [page, other])
+      await log(tab)
+        .getByText(/^Denied by you, /)
+        .waitFor()
+    expect(await asked.count()).toBe(0)
+    await say(page, 'Write to Bob')
+    await asked.waitFor()
+    await say(page, '3')
+    await say(page, 'yes, always')
+    await log(page)
+      .getByText(/^Always allowed by you, /)
+      .waitFor()
+    expect(sent).toHaveLength(1)
   })
 })

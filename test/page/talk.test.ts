@@ -102,30 +102,6 @@ describePage('talking in the page', () => {
     await frame.contentFrame().getByRole('heading', { name: 'Trains' }).waitFor()
   })
 
-  it('SEC-16 a button approves a call, once', async () => {
-    const sent: unknown[] = []
-    const send = toolOf(
-      'send',
-      async (input) => {
-        sent.push(input)
-        return said('Sent.')
-      },
-      { reach: () => ({ kind: 'host', destination: 'https://mail.example' }) },
-    )
-    const { page, fake } = await openPage({ daemon: { extraTools: [send] } })
-    fake.respondWith(({ bytes }) => {
-      if (bytes.includes('Sent.')) return { text: 'It is sent.' }
-      return { toolCalls: [{ name: 'send', input: { body: 'Hello Bob' } }] }
-    })
-    await say(page, 'Write to Bob')
-    const asked = log(page).getByRole('region', { name: 'Approval needed' })
-    await asked.getByText('https://mail.example').first().waitFor()
-    expect(sent).toEqual([])
-    await asked.getByRole('button', { name: 'Allow once' }).first().click()
-    await log(page).getByText('It is sent.').first().waitFor()
-    expect(sent).toEqual([{ body: 'Hello Bob' }])
-  })
-
   it('LOOP-4 a question is shown, and the next message answers it', async () => {
     const { page, fake } = await openPage()
     fake.reply([

@@ -185,7 +185,7 @@ describe('SEC-16 approved in words', () => {
     const opened = await open({ model: createScriptedModel({ script: sly }) })
     const end = await opened.say('go')
     expect(end).toMatchObject({ deliver: true, outcome: 'question' })
-    expect(end.text).toBe(`NO_REPLY\n\n${end.question}`)
+    expect(end.text.split('\n\n1. Allow once\n')[0]).toBe(`NO_REPLY\n\n${end.question}`)
   })
 
   it('SEC-16 a yes does not answer a question that was not shown', async () => {

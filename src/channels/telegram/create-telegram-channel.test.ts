@@ -2,8 +2,9 @@ import { afterEach, expect, test } from 'vitest'
 import { deafTranscriber, noCommands, openTelegram } from '../../../test/support/fake-telegram/open-telegram.ts'
 import { type FakeTelegram, startFakeTelegram } from '../../../test/support/fake-telegram/start-fake-telegram.ts'
 import { createGuardedTools } from '../../../test/support/guarded-tools.ts'
+import { createManualClock } from '../../../test/support/manual-clock.ts'
 import { openCommands } from '../../../test/support/open-commands.ts'
-import { openScriptedFamiliar } from '../../../test/support/scripted-familiar.ts'
+import { openScriptedFamiliar, toolOf } from '../../../test/support/scripted-familiar.ts'
 import { createScriptedModel } from '../../../test/support/scripted-model.ts'
 import { waitFor } from '../../../test/support/wait-for.ts'
 import type { Commands } from '../../agent/commands/create-commands.ts'
@@ -327,11 +328,57 @@ test('SEC-16 a button answers the user’s own approval, once, and shows the cho
   expect(sent).toEqual([])
   expect(await pressed(anna, `a:${asked}:y`)).toEqual({ text: undefined, isTold: true })
   const shown = server.calls.findLast(({ method }) => method === 'editMessageReplyMarkup')
-  expect(shown?.parameters.reply_markup).toEqual({ inline_keyboard: [[{ text: '✓ Approved', callback_data: '-' }]] })
+  expect(shown?.parameters.reply_markup).toEqual({
+    inline_keyboard: [[{ text: '✓ Allowed once', callback_data: '-' }]],
+  })
   expect((await pressed(anna, `a:${asked}:n`)).text).toBe('This request was already answered differently.')
   server.replay()
   await dealtWith(server)
   await waitFor(() => expect(sent).toEqual([{ what: 'all' }]))
+})
+
+test('SEC-16 the four answers are buttons; an expired question and one that was answered elsewhere are refused', async () => {
+  const clock = createManualClock()
+  const { tools, sent } = createGuardedTools()
+  const model = createScriptedModel({
+    script: ({ messages }) => {
+      const isAnswered = /denied|posted/.test(JSON.stringify(messages.at(-1)))
+      return isAnswered ? { text: 'Done.' } : { toolCalls: [{ name: 'post', input: { n: 1 } }] }
+    },
+  })
+  const post = toolOf('post', async () => ({ text: String(sent.push('posted')), isError: false }), {
+    reach: () => ({ kind: 'send', destination: 'https://mail.example' }),
+  })
+  const familiar = await openScriptedFamiliar({ model, tools: [...tools, post], clock })
+  closers.push(() => familiar.close())
+  const server = await startFakeTelegram()
+  closers.push(server.close)
+  const telegram = await openTelegram({ familiar: { ...familiar, commands: noCommands }, server, allowedIds: [anna] })
+  closers.push(telegram.close)
+  const pressed = async (data: string) => {
+    const before = server.calls.length
+    server.press(anna, data)
+    await dealtWith(server)
+    return server.calls.slice(before).find(({ method }) => method === 'answerCallbackQuery')?.parameters.text
+  }
+  const ask = async (text: string) => {
+    const end = await familiar.say(text, { channel: 'telegram', contact: String(anna), source: 'telegram' })
+    expect(end.outcome).toBe('question')
+    return (await familiar.conversations.approvals(familiar.userId))[0]?.id
+  }
+  const first = await ask('Post it')
+  await clock.advance(16 * 60_000)
+  expect(await pressed(`a:${first}:a`)).toBe('This request has expired. Ask again to get a new one.')
+  expect(sent).toEqual([])
+  const second = await ask('Post it again')
+  await familiar.conversations.answerApproval({
+    userId: familiar.userId,
+    id: second ?? '',
+    answer: 'deny',
+    from: 'http',
+  })
+  expect(await pressed(`a:${second}:y`)).toBe('This request was already answered differently.')
+  expect(sent).toEqual([])
 })
 
 async function openAsking(input: Json, replies: readonly string[] = []) {

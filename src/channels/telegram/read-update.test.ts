@@ -83,11 +83,16 @@ test('selects the largest size of a photo that may be fetched', () => {
 test('button data is one of ours or means nothing', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary', maxLength: 80 }), (data) => {
-      expect(['approval', 'question', 'confirm', 'none']).toContain(readButton(data).kind)
+      expect(['approval', 'question', 'confirm', 'choice', 'none']).toContain(readButton(data).kind)
     }),
   )
-  expect(readButton('a:0191-ab:y')).toEqual({ kind: 'approval', id: '0191-ab', answer: 'approve' })
-  expect(readButton('a:0191-ab:n')).toEqual({ kind: 'approval', id: '0191-ab', answer: 'deny' })
+  const approval = { kind: 'approval', id: '0191-ab' }
+  expect(readButton('a:0191-ab:y')).toEqual({ ...approval, answer: 'approve', scope: 'once' })
+  expect(readButton('a:0191-ab:c')).toEqual({ ...approval, answer: 'approve', scope: 'conversation' })
+  expect(readButton('a:0191-ab:a')).toEqual({ ...approval, answer: 'approve', scope: 'always' })
+  expect(readButton('a:0191-ab:n')).toEqual({ ...approval, answer: 'deny', scope: 'once' })
+  expect(readButton('o:0191-ab:t3')).toEqual({ kind: 'choice', press: { id: '0191-ab', mask: 3, isDone: false } })
+  expect(readButton('o:0191-ab:d64')).toEqual({ kind: 'none' })
   expect(readButton('c:71.4:y')).toEqual({ kind: 'confirm', id: '71.4', isYes: true })
   expect(readButton('q:abc:a: b')).toEqual({ kind: 'question', mark: 'abc', choice: 'a: b' })
   for (const data of ['', '-', 'a::y', 'a:1:yes', 'c:1:', 'x:1:y']) expect(readButton(data)).toEqual({ kind: 'none' })

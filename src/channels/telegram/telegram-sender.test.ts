@@ -137,7 +137,9 @@ describe('CHAN-1 messages reach the chat', () => {
     expect(question?.text).toContain('contact https://evil.example/<b>inbox</b>?')
     expect(question?.entities).toEqual([])
     expect(question?.buttons).toEqual([
-      { text: 'Approve', data: `a:${approval?.id}:y` },
+      { text: 'Allow once', data: `a:${approval?.id}:y` },
+      { text: 'Allow in this conversation', data: `a:${approval?.id}:c` },
+      { text: 'Always allow post_letter → https://evil.example/<b>inbox</b>', data: `a:${approval?.id}:a` },
       { text: 'Deny', data: `a:${approval?.id}:n` },
     ])
     expect(out.telegram.chat(chat)).toHaveLength(2)

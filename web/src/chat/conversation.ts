@@ -1,9 +1,8 @@
 import type { OpenChoices } from '../../../src/protocol/choices.ts'
-import type { StreamedEvent, TurnEvent, TurnOutcome } from '../../../src/protocol/events.ts'
+import type { AnsweredApproval, StreamedEvent, TurnEvent, TurnOutcome } from '../../../src/protocol/events.ts'
 import type { Card, Json, MediaPart } from '../../../src/protocol/messages.ts'
+import type { ApprovalOutcome, ShownApproval } from '../../../src/protocol/permissions.ts'
 import { t } from '../strings/strings.ts'
-
-export type ApprovalOutcome = 'approved' | 'denied'
 
 export interface ToolPart {
   kind: 'tool'
@@ -19,7 +18,7 @@ export interface ToolPart {
   card?: Card
   media?: MediaPart[]
   /** `outcome` is undefined while the question is open, or when its answer is not part of the conversation. */
-  approval?: { id: string; question: string; outcome?: ApprovalOutcome }
+  approval?: { id: string; question: string; shown?: ShownApproval; outcome?: Pick<ApprovalOutcome, 'answer'> }
 }
 
 export type TurnPart =
@@ -88,12 +87,13 @@ export function addEvent(conversation: Conversation, { cursor, event }: Streamed
 function withEvent(items: readonly Item[], event: TurnEvent, cursor: string): readonly Item[] {
   switch (event.type) {
     case 'message': {
-      const { messageId, text, sender, source, media = [] } = event
-      const answered = source === 'approval' ? approvalAnswer.exec(text) : null
-      if (answered) {
-        const outcome = answered[1] === 'approved' ? 'approved' : 'denied'
-        const label = outcome === 'approved' ? t.chat.allowedOnce : t.chat.youDeniedThis
-        return [...withOutcome(items, answered[2] ?? '', outcome), note(cursor, label)]
+      const { messageId, text, sender, source, media = [], approval } = event
+      if (approval) return withAnswer(items, approval, cursor)
+      // An earlier version did not say how it was answered.
+      const [, word, tool = ''] = (source === 'approval' && earlierAnswer.exec(text)) || []
+      if (word) {
+        const answer = word === 'approved' ? 'approve' : 'deny'
+        return [...withOutcome(items, ({ name }) => name === tool, { answer }), note(cursor, labelOf({ answer }))]
       }
       return [...items, { kind: 'message', id: messageId, text, sender, source, media }]
     }
@@ -104,23 +104,16 @@ function withEvent(items: readonly Item[], event: TurnEvent, cursor: string): re
     case 'session_changed':
       return event.change === 'rewound' ? rewound(items, cursor) : items
     case 'turn_start': {
-      const { answers } = event
+      const { answers, approvals = [] } = event
       const known = answers ? closeChoices(items, answers.id, answers.chosen) : items
-      return changeTurn(known, event.turnId, (turn) => turnAfter(turn, event))
+      const told = approvals.reduce((all, answered) => withAnswer(all, answered, `${cursor}-${answered.id}`), known)
+      return changeTurn(told, event.turnId, (turn) => turnAfter(turn, event))
     }
     case 'response': {
       const changed = changeTurn(items, event.turnId, (turn) => turnAfter(turn, event))
       if (event.pendingQuestion === null) return changed
       const older = changed.flatMap((item) => (item.kind === 'turn' && item.id !== event.turnId ? [item.id] : []))
       return older.reduce<readonly Item[]>((all, id) => closeChoices(all, id, []), changed)
-    }
-    case 'tool_start': {
-      const changed = changeTurn(items, event.turnId, (turn) => turnAfter(turn, event))
-      // A question that was answered in words: the call is made after all, in a later turn.
-      const isLater = items.some(
-        (item) => item.kind === 'turn' && item.id !== event.turnId && item.parts.some((part) => isOpenFor(part, event)),
-      )
-      return isLater ? withOutcome(changed, event.name, 'approved') : changed
     }
     default:
       return changeTurn(items, event.turnId, (turn) => turnAfter(turn, event))
@@ -135,16 +128,30 @@ function closeChoices(items: readonly Item[], id: string, chosen: readonly strin
   return items.with(place, { ...turn, choices: { ...turn.choices, chosen } })
 }
 
-/** The daemon's message to the model after an answer by button. */
-const approvalAnswer = /^The user (approved|denied): (\S+) /
+/** The message to the model after an answer by button, as earlier versions wrote it. */
+const earlierAnswer = /^The user (approved|denied): (\S+) /
 
-function isOpenFor(part: TurnPart, { name }: { name: string }): boolean {
-  return part.kind === 'tool' && part.name === name && part.approval !== undefined && !part.approval.outcome
+/** A quiet line says how it was answered; the text of the message is for the model. */
+function withAnswer(items: readonly Item[], answered: AnsweredApproval, key: string): readonly Item[] {
+  const { id, answer, at } = answered
+  const label = t.chat.byYou(labelOf(answered), hour.format(new Date(at)))
+  return [...withOutcome(items, ({ approval }) => approval?.id === id, { answer }), note(key, label)]
 }
 
-/** Marks the newest open question about this tool as answered. */
-function withOutcome(items: readonly Item[], toolName: string, outcome: ApprovalOutcome): readonly Item[] {
-  const isAsked = (part: TurnPart) => isOpenFor(part, { name: toolName })
+const hour = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', hour12: false })
+
+function labelOf({ answer, scope = 'once' }: Pick<ApprovalOutcome, 'answer'> & Partial<ApprovalOutcome>): string {
+  return t.chat.outcomes[answer === 'deny' ? 'denied' : scope]
+}
+
+/** Marks the newest open question that matches as answered. */
+function withOutcome(
+  items: readonly Item[],
+  matches: (tool: ToolPart) => boolean,
+  outcome: Pick<ApprovalOutcome, 'answer'>,
+): readonly Item[] {
+  const isAsked = (part: TurnPart) =>
+    part.kind === 'tool' && part.approval !== undefined && !part.approval.outcome && matches(part)
   const place = items.findLastIndex((item) => item.kind === 'turn' && item.parts.some(isAsked))
   const turn = items[place]
   if (turn?.kind !== 'turn') return items
@@ -225,8 +232,9 @@ function turnAfter(turn: TurnItem, event: EventOfTurn): TurnItem {
     case 'media':
       return changeTool(turn, event.callId, (tool) => ({ ...tool, media: event.media }))
     case 'approval_request': {
-      const { approvalId, question } = event
-      return changeTool(turn, event.callId, (tool) => ({ ...tool, approval: { id: approvalId, question } }))
+      const { approvalId: id, question, approval: shown } = event
+      const approval = { id, question, ...(shown && { shown }) }
+      return changeTool(turn, event.callId, (tool) => ({ ...tool, approval }))
     }
     case 'reaction':
       return { ...turn, reaction: event.emoji }
@@ -267,15 +275,24 @@ function withoutUnfinished(parts: readonly TurnPart[]): TurnPart[] {
 }
 
 /** The reply is what counts: where the stream had less or other text (a stop, a limit), it is put right. */
-function withReply(parts: readonly TurnPart[], text: string): TurnPart[] {
+function withReply(parts: readonly TurnPart[], reply: string): TurnPart[] {
   const kept = parts.filter((part) => part.kind !== 'retry')
-  // The approval shows the question already.
-  if (kept.some((part) => part.kind === 'tool' && part.approval?.question.trim() === text.trim())) return kept
+  const text = withoutQuestions(kept, reply)
   const spoken = kept.flatMap((part) => (part.kind === 'text' ? [part.text] : []))
   const last = spoken.at(-1) ?? ''
   return text === '' || last.trim() === text.trim() || spoken.join('').trim() === text.trim()
     ? kept
     : [...(last !== '' && text.startsWith(last.trim()) ? withoutLastText(kept) : kept), { kind: 'text', text }]
+}
+
+/** The approval shows its question already. */
+function withoutQuestions(parts: readonly TurnPart[], reply: string): string {
+  let text = reply.trimEnd()
+  for (const part of parts.toReversed()) {
+    const question = part.kind === 'tool' ? part.approval?.question.trim() : undefined
+    if (question && text.endsWith(question)) text = text.slice(0, -question.length).trimEnd()
+  }
+  return text === reply.trimEnd() ? reply : text
 }
 
 /** The reply says that it was stopped, for channels that show its text alone. The page has a mark of its own. */

@@ -1,17 +1,18 @@
 import { lazy, Suspense, useEffect, useState } from 'react'
 import type { Json, MediaPart } from '../../../src/protocol/messages.ts'
-import { call, callRaw, useAnswer } from '../api/call.ts'
+import { callRaw } from '../api/call.ts'
 import { CardFrame } from '../components/card.tsx'
-import { Button, CopyButton } from '../components/controls.tsx'
-import { Notice, RawOnError, useToasts } from '../components/feedback.tsx'
+import { CopyButton } from '../components/controls.tsx'
+import { Notice, RawOnError } from '../components/feedback.tsx'
 import { Icon, type IconName } from '../components/icon.tsx'
 import { Fold } from '../components/layout.tsx'
 import { Markdown } from '../components/markdown.tsx'
 import { Link } from '../shell/router.tsx'
 import { t } from '../strings/strings.ts'
 import { ReadAloud } from '../voice/voice-controls.tsx'
+import { Approval } from './approval.tsx'
 import { ChoiceList } from './choices.tsx'
-import type { ApprovalOutcome, ToolPart, TurnItem, TurnPart } from './conversation.ts'
+import type { ToolPart, TurnItem, TurnPart } from './conversation.ts'
 import { readBuildId } from './read-results.ts'
 import { overlayOf } from './tool-results.tsx'
 
@@ -41,58 +42,6 @@ function Thinking({ text, isNow }: { text: string; isNow: boolean }) {
     <Fold icon="brain" title={isNow ? t.chat.thinking : t.chat.thought} detail={isNow ? lastLine : ''} isActive={isNow}>
       <p className="whitespace-pre-wrap text-sm text-soft">{text}</p>
     </Fold>
-  )
-}
-
-/** A call that needs approval. An answered one shows its outcome instead of buttons. */
-function Approval({ approval }: { approval: NonNullable<ToolPart['approval']> }) {
-  const toasts = useToasts()
-  const [given, setGiven] = useState<ApprovalOutcome>()
-  const [isBusy, setIsBusy] = useState(false)
-  const [isOver, setIsOver] = useState(false)
-  const outcome = given ?? approval.outcome
-  const isOpen = outcome === undefined && !isOver
-  // An answer in words, or from another device, ends the question as well.
-  const { data: waiting } = useAnswer('approvals.list', isOpen ? {} : null, isOpen ? { everyMs: 3_000 } : {})
-  useEffect(() => {
-    if (waiting?.approvals.every(({ id }) => id !== approval.id)) setIsOver(true)
-  }, [waiting, approval.id])
-
-  async function give(chosen: 'approve' | 'deny'): Promise<void> {
-    setIsBusy(true)
-    try {
-      await call('approvals.answer', { id: approval.id, answer: chosen })
-      setGiven(chosen === 'approve' ? 'approved' : 'denied')
-    } catch (error) {
-      toasts.failed(error)
-    } finally {
-      setIsBusy(false)
-    }
-  }
-
-  return (
-    <section aria-label={t.chat.approvalNeeded} className="rounded-xl border border-warn bg-warn-soft p-3">
-      <p className="whitespace-pre-wrap text-sm">{approval.question}</p>
-      {!isOpen && (
-        <p className="mt-2 text-sm font-medium">
-          {outcome === 'approved'
-            ? t.chat.allowedOnce
-            : outcome === 'denied'
-              ? t.chat.youDeniedThis
-              : t.chat.alreadyAnsweredExpired}
-        </p>
-      )}
-      {isOpen && (
-        <div className="mt-2 flex gap-2">
-          <Button kind="main" isBusy={isBusy} onClick={() => void give('approve')}>
-            {t.chat.allowOnce}
-          </Button>
-          <Button isBusy={isBusy} onClick={() => void give('deny')}>
-            {t.chat.deny}
-          </Button>
-        </div>
-      )}
-    </section>
   )
 }
 
@@ -179,15 +128,17 @@ function hasTitle(name: string): name is keyof typeof icons {
   return Object.hasOwn(icons, name)
 }
 
-function titleOf({ name, result, approval }: ToolPart): { title: string; icon: IconName } {
+function titleOf({ name, result }: ToolPart): { title: string; icon: IconName } {
   if (!hasTitle(name)) return { title: name.replace(/^cap_/, '').replaceAll('_', ' '), icon: 'tool' }
-  const { asks, running, done } = t.toolTitles[name]
-  const title = approval && approval.outcome === undefined ? asks : result === undefined ? running : done
+  const { running, done } = t.toolTitles[name]
+  const title = result === undefined ? running : done
   return { title, icon: icons[name] }
 }
 
 /** A tool call: one line that expands to its input and result. */
 function ToolView({ tool, sessionId }: { tool: ToolPart; sessionId: string | null }) {
+  // It was not made: after the approval it is made by a later call.
+  if (tool.approval) return <Approval approval={tool.approval} />
   const { title, icon } = titleOf(tool)
   const isRunning = tool.result === undefined
   const known = overlayOf(tool.name)
@@ -203,7 +154,7 @@ function ToolView({ tool, sessionId }: { tool: ToolPart; sessionId: string | nul
           // The question stands below it.
           detail={tool.name === 'ask_user' ? '' : (isRunning && newest(tool.progress)) || summary(tool.input)}
           isActive={isRunning}
-          isBad={tool.result?.isError === true && !tool.approval}
+          isBad={tool.result?.isError === true}
           opensWhileActive={known?.opensWhileRunning === true}
         >
           {overlay}
@@ -216,7 +167,6 @@ function ToolView({ tool, sessionId }: { tool: ToolPart; sessionId: string | nul
           </BuildFold>
         </Suspense>
       )}
-      {tool.approval && <Approval approval={tool.approval} />}
       {tool.card && sessionId && <CardFrame card={tool.card} callId={tool.callId} sessionId={sessionId} />}
       {sessionId && tool.media?.map((part) => <MediaView key={part.hash} part={part} sessionId={sessionId} />)}
     </div>
