@@ -89,7 +89,7 @@ function simple(text: string): string {
 }
 
 /** Whether two options would be the same answer. */
-export function hasTwins(labels: readonly string[]): boolean {
+function hasTwins(labels: readonly string[]): boolean {
   return new Set(labels.map(simple)).size < labels.length
 }
 

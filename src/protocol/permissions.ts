@@ -22,7 +22,7 @@ export type ApprovalScope = (typeof approvalScopes)[number]
 /** A question for approval as the channels show it. It is stored with the question, so that it can be shown later too. */
 export const shownApprovalSchema = z.object({
   tool: z.string(),
-  /** What will happen, and where. */
+  /** The action and its place in one sentence. */
   sentence: z.string(),
   /** The part of the sentence that names the place; null if it names none. */
   place: z.string().nullable(),
@@ -30,7 +30,7 @@ export const shownApprovalSchema = z.object({
   details: z.array(z.object({ name: z.string(), value: z.string() })),
   reason: z.string(),
   scopes: z.array(z.enum(approvalScopes)),
-  /** What a lasting approval covers: `tool → place`. */
+  /** The scope of a lasting approval: `tool → place`. */
   covers: z.string(),
 })
 export type ShownApproval = z.infer<typeof shownApprovalSchema>
@@ -62,7 +62,7 @@ export const approvalReplySchema = z.object({
   scopes: z.array(z.enum(approvalScopes)),
   /** The first sentence of the question: what will happen, and where. */
   sentence: z.string(),
-  /** What a lasting approval covers: `tool → place`. */
+  /** The scope of a lasting approval: `tool → place`. */
   covers: z.string(),
   /** The arguments by name, as short texts, in the order in which the question shows them. */
   details: z.array(z.object({ name: z.string(), value: z.string() })),

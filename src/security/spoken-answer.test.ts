@@ -354,7 +354,7 @@ describe('readApprovalAnswer', () => {
     const approving = vocabularies.flatMap(({ yes, go, doing, always, here, once, please, thanks }) =>
       [yes, go, doing, always, here, once, please, thanks].flatMap((list) => list?.split('|') ?? []),
     )
-    // What the word negates is part of the phrase: "why not", "no problem".
+    // The negation belongs to the phrase: "why not", "no problem".
     const fixed = ['why not', 'pourquoi pas', 'cómo no', 'por qué no', '没问题', '沒問題', '没错', '沒錯', 'لا بأس']
     const affirming = ['لا مانع', 'لا مانع لدي', 'danke nein', ...fixed]
     const phrase = fc.constantFrom(...approving.filter((text) => !affirming.includes(text)))

@@ -35,7 +35,7 @@ interface Vocabulary {
 const maxCharacters = 60
 const matchers = vocabularies.map(matcherOf)
 
-/** What the user's words do with a question for approval. */
+/** The effect of the user's words on a question for approval. */
 export type SpokenApproval = { answer: 'deny' } | { answer: 'approve'; scope: ApprovalScope }
 
 /** Channels with buttons list no numbers: there a number answers something else. */

@@ -9,8 +9,8 @@ import { type ChoicePress, choiceData } from './updates.ts'
 
 type Rows = { text: string; data: string }[][]
 
-/** One row for each option. Where several may be chosen, a press only marks one, and the last row sends the answer. */
-export function choiceRows({ id, options, multiple }: OpenChoices, mask = 0): Rows {
+/** One row for each option. With `multiple` a press only marks an option, and the last row sends the answer. */
+function choiceRows({ id, options, multiple }: OpenChoices, mask = 0): Rows {
   const rows = options.map(({ label }, at) => {
     const bit = 1 << at
     const isChosen = (mask & bit) !== 0

@@ -33,7 +33,7 @@ export function choiceData({ id, mask, isDone }: ChoicePress): string {
   return `o:${id}:${isDone ? 'd' : 't'}${mask}`
 }
 
-export function readChoiceData(id: string, rest: string): ChoicePress | undefined {
+function readChoiceData(id: string, rest: string): ChoicePress | undefined {
   const [, step, mask = ''] = choicePattern.exec(rest) ?? []
   return step === undefined || Number(mask) >= 64 ? undefined : { id, mask: Number(mask), isDone: step === 'd' }
 }

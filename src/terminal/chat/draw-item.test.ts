@@ -3,7 +3,14 @@ import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { anyText } from '../../../test/support/any-text.ts'
 import { drawAsk, drawItem, wrapColumns } from './chat-screen.ts'
-import { type Ask, displayable, drawStatus, emptyTerminalConversation, safeLines, type TerminalItem } from './conversation.ts'
+import {
+  type Ask,
+  displayable,
+  drawStatus,
+  emptyTerminalConversation,
+  safeLines,
+  type TerminalItem,
+} from './conversation.ts'
 import { drawWindow, share } from './run-tui.ts'
 import { createTheme } from './theme.ts'
 

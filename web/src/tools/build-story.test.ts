@@ -36,7 +36,9 @@ describe('the story of a build', () => {
     const story = events.reduce(addBuildEvent, emptyStory)
     expect(events.reduce(addBuildEvent, story)).toBe(story)
     expect(story.lines.map(({ kind }) => kind)).toEqual(['file', 'question', 'question', 'answer', 'failure'])
-    expect(story.open).toEqual([{ id: 'q2', question: 'The key of the service', options: [], multiple: false, secret: 'KEY', expiresAt: at }])
+    expect(story.open).toEqual([
+      { id: 'q2', question: 'The key of the service', options: [], multiple: false, secret: 'KEY', expiresAt: at },
+    ])
     expect(story).toMatchObject({ end: null, cursor: 5 })
   })
 
