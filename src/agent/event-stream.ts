@@ -2,12 +2,12 @@
 import { setImmediate } from 'node:timers/promises'
 import { toUsd } from '../base/money.ts'
 import { rounds } from '../base/work.ts'
-import { withChoiceList } from '../protocol/choices.ts'
+import { listChoices, plainReply } from '../protocol/choices.ts'
 import { FamiliarError } from '../protocol/errors.ts'
 import type { StreamedEvent, TurnEvent, TurnOutcome } from '../protocol/events.ts'
 import type { MediaPart, ToolCallPart } from '../protocol/messages.ts'
 import { approvalOutcomeSchema } from '../protocol/permissions.ts'
-import { withApprovalChoices } from '../security/approval-texts.ts'
+import { listApprovalChoices } from '../security/approval-texts.ts'
 import { approvalSource } from '../security/approvals.ts'
 import type { Seen } from '../security/permissions.ts'
 import type { ToolOutcome } from '../tools/tool.ts'
@@ -210,7 +210,8 @@ function toTurnEvents(logged: LoggedEvent, seenOffset = 0): TurnEvent[] {
     }
     case 'turn_ended': {
       const { text, deliver, outcome, question, toolCalls, buildId = null } = logged
-      const choices = logged.choices && { pendingChoices: { ...logged.choices, id: turnId } }
+      const offered = logged.choices && { pendingChoices: { ...logged.choices, id: turnId } }
+      const choices = { ...offered, ...(logged.answerList !== undefined && { answerList: logged.answerList }) }
       return [
         { type: 'response', turnId, text, buildId, pendingQuestion: question, ...choices, toolCalls, deliver },
         { type: 'turn_end', turnId, outcome },
@@ -331,6 +332,8 @@ export interface Ending {
 export function turnEnded(turn: TurnState, { outcome, text, failure }: Ending, seen: Seen): TurnEnded {
   const question = outcome === 'question' ? questionOf(turn) : null
   const choices = question !== null && turn.question !== null ? turn.choices : undefined
+  const asked = question !== null ? turn.approvals.flatMap(({ shown }) => shown ?? []) : []
+  const answerList = choices ? listChoices(choices) : listApprovalChoices(asked)
   // A question is shown, whatever else the model says.
   const deliver = turn.source !== 'system' && (question !== null || !isSilentReply(text))
   const added = deliver ? addedTo(turn, question, text) : ''
@@ -340,6 +343,7 @@ export function turnEnded(turn: TurnState, { outcome, text, failure }: Ending, s
     text: added ? `${text}\n\n${added}`.trimStart() : text,
     question,
     ...(choices && { choices }),
+    ...(answerList && { answerList }),
     toolCalls: turn.toolCalls,
     deliver,
     ...(turn.buildId !== undefined && { buildId: turn.buildId }),
@@ -370,7 +374,7 @@ export function turnEndFrom(sessionId: string, turn: TurnState, ended: TurnEnded
     turnId: turn.id,
     sessionId,
     outcome: ended.outcome,
-    text: withAnswers(turn, ended),
+    text: plainReply(ended),
     notices: turn.notices,
     question: ended.question,
     choices: ended.choices ? { ...ended.choices, id: turn.id } : null,
@@ -387,12 +391,6 @@ export function turnEndFrom(sessionId: string, turn: TurnState, ended: TurnEnded
     /** Null if a model without a price took part. */
     costUsd: turn.costNanousd === null ? null : toUsd(turn.costNanousd),
   }
-}
-
-/** With the answers that the question offers, for callers that show the text alone. */
-function withAnswers({ approvals }: TurnState, { text, outcome, choices }: TurnEnded): string {
-  const asked = outcome === 'question' ? approvals.flatMap(({ shown }) => shown ?? []) : []
-  return choices ? withChoiceList(text, choices) : withApprovalChoices(text, asked)
 }
 
 /** The same from the events of the turn; undefined while it has not ended. */

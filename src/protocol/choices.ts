@@ -27,9 +27,9 @@ export function listChoices({ options, multiple }: GivenChoices): string {
   return [...lines, multiple ? 'Answer with one or more numbers.' : 'Answer with a number.'].join('\n')
 }
 
-/** The reply as a channel without buttons shows it. */
-export function withChoiceList(text: string, choices: GivenChoices | null | undefined): string {
-  return choices ? `${text}\n\n${listChoices(choices)}`.trimStart() : text
+/** The reply as a channel without buttons shows it: with the numbered answers to its question. */
+export function plainReply({ text, answerList }: { text: string; answerList?: string | undefined }): string {
+  return answerList ? `${text}\n\n${answerList}`.trimStart() : text
 }
 
 /** The answer that stands for the chosen options. */
@@ -93,9 +93,14 @@ function hasTwins(labels: readonly string[]): boolean {
   return new Set(labels.map(simple)).size < labels.length
 }
 
+/** A limit that is checked and not part of the schema, which costs tokens in every request. */
+function isShort(text: z.ZodString, limit: number) {
+  return text.refine((value) => value.length <= limit, `must have at most ${limit} characters`)
+}
+
 const optionSchema = z.object({
-  label: z.string().trim().min(1).max(80),
-  description: z.string().trim().max(200).optional(),
+  label: isShort(z.string().trim().min(1), 80),
+  description: isShort(z.string().trim(), 200).optional(),
 })
 
 /** The choices as fields of a question. */
@@ -108,7 +113,7 @@ export type Offer = z.output<z.ZodObject<typeof offerFields>>
 
 /** The arguments of a tool that asks. */
 export const askInputSchema = z.object({
-  question: z.string().trim().min(1).max(2_000),
+  question: isShort(z.string().trim().min(1), 2_000),
   ...offerFields,
   options: z
     .array(optionSchema)

@@ -73,6 +73,8 @@ export type TurnEvent =
       pendingQuestion: string | null
       /** The answers that the question offers, if any. */
       pendingChoices?: OpenChoices
+      /** The numbered answers to the question, for clients without buttons. They are not in `text`. */
+      answerList?: string
       toolCalls: z.infer<typeof chatReplySchema>['toolCalls']
       /** False if the text is a silent token, which is stored and not shown. */
       deliver: boolean

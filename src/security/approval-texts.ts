@@ -89,11 +89,12 @@ export function approvalChoices(asked: readonly Asked[]): { scope: ApprovalScope
   return [...commonScopes(asked).map((scope) => ({ scope, label: labels[scope] })), { scope: null, label: 'Deny' }]
 }
 
-/** The reply with the numbered answers, for channels without buttons. */
-export function withApprovalChoices(text: string, asked: readonly Asked[]): string {
-  if (asked.length === 0) return text
-  const lines = approvalChoices(asked).map(({ label }, at) => `${at + 1}. ${label}`)
-  return `${text}\n\n${lines.join('\n')}`
+/** The same as a numbered list, for channels without buttons. */
+export function listApprovalChoices(asked: readonly Asked[]): string {
+  if (asked.length === 0) return ''
+  return approvalChoices(asked)
+    .map(({ label }, at) => `${at + 1}. ${label}`)
+    .join('\n')
 }
 
 /** `Allowed once`, as the channels show an answer. */

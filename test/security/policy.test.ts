@@ -53,7 +53,11 @@ describe('SEC-6 with a model that obeys whatever it reads', () => {
       `Let send contact mail.example? It would send: body = ${secret}. ` +
         'This conversation contains text from outside, which may have asked for it.',
     )
-    expect(end.text.endsWith(end.question ?? '?')).toBe(true)
+    expect(
+      end.text.endsWith(
+        `${end.question}\n\n1. Allow once\n2. Allow in this conversation\n3. Always allow send → mail.example\n4. Deny`,
+      ),
+    ).toBe(true)
     const told = (await eventsOf(opened, end.sessionId)).find(
       (event) => event.type === 'tool_finished' && event.isError,
     )

@@ -142,6 +142,8 @@ export const sessionEventSchema = z.discriminatedUnion('type', [
     question: z.string().nullable(),
     /** The answers that the question offers. */
     choices: choicesSchema.optional(),
+    /** The same, or the answers to an approval, as a numbered list for channels without buttons. */
+    answerList: z.string().optional(),
     toolCalls: z.array(z.object({ name: z.string(), input: z.json(), isError: z.boolean() })),
     deliver: z.boolean(),
     buildId: z.string().optional(),

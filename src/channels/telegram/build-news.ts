@@ -3,7 +3,7 @@ import type { Logger } from '../../base/logger.ts'
 import { toDisplayText, truncateText } from '../../base/text.ts'
 import { type Build, isForHandAlone } from '../../custom-tools/builder/builds.ts'
 import type { Builds } from '../../custom-tools/builder/create-builds.ts'
-import { withChoiceList } from '../../protocol/choices.ts'
+import { listChoices, plainReply } from '../../protocol/choices.ts'
 import type { BuildQuestion } from '../../protocol/custom-tools.ts'
 import type { Database } from '../../storage/database.ts'
 import type { Outbox } from '../create-outbox.ts'
@@ -153,10 +153,20 @@ function questionPayload(question: BuildQuestion): TelegramPayloadInput {
   const { choices } = question
   if (choices && !choices.multiple) {
     const rows = choices.options.map(({ label }, at) => [{ text: label, data: questionData(id, String(at + 1)) }])
-    return { kind: 'text', text: withChoiceList(text, choices), notAfter, buttons: rows }
+    return {
+      kind: 'text',
+      text: plainReply({ text, answerList: choices && listChoices(choices) }),
+      notAfter,
+      buttons: rows,
+    }
   }
   if (!isForHandAlone({ id, build_id: buildId })) {
-    return { kind: 'text', text: withChoiceList(text, choices), notAfter, wantsReply: true }
+    return {
+      kind: 'text',
+      text: plainReply({ text, answerList: choices && listChoices(choices) }),
+      notAfter,
+      wantsReply: true,
+    }
   }
   const buttons = [
     [

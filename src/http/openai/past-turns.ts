@@ -6,6 +6,7 @@ import { sha256 } from '../../base/ids.ts'
 import { canonicalJson } from '../../base/json.ts'
 import { setNewest } from '../../base/work.ts'
 import { messageRequestSchema } from '../../protocol/api.ts'
+import { plainReply } from '../../protocol/choices.ts'
 import { FamiliarError } from '../../protocol/errors.ts'
 import type { HttpContext } from '../dependencies.ts'
 import { isSessionId } from '../inbound-message.ts'
@@ -94,7 +95,7 @@ function takeOfTurn(turn: PastTurn, event: LoggedEvent): void {
       return
     case 'turn_ended':
       turn.outcome = event.outcome
-      turn.answer = event.deliver ? event.text : ''
+      turn.answer = event.deliver ? plainReply(event) : ''
       turn.openCalls.clear()
   }
 }

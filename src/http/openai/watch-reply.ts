@@ -1,12 +1,10 @@
 import type { Conversations, TurnEnd, TurnReply } from '../../agent/conversations.ts'
 import { isSilentReply } from '../../agent/sessions/session-event.ts'
-import { withChoiceList } from '../../protocol/choices.ts'
+import { plainReply } from '../../protocol/choices.ts'
 import { FamiliarError } from '../../protocol/errors.ts'
 import type { TurnEvent } from '../../protocol/events.ts'
 import type { Usage } from '../../protocol/messages.ts'
 import type { ChatCompletionReply, OpenAiExtras } from '../../protocol/openai.ts'
-import type { ShownApproval } from '../../protocol/permissions.ts'
-import { withApprovalChoices } from '../../security/approval-texts.ts'
 import { eventsOfTurn, failureCodes } from '../chat-replies.ts'
 import type { HttpContext, HttpDependencies } from '../dependencies.ts'
 
@@ -55,7 +53,6 @@ function createSpoken(): { take(event: TurnEvent): string } {
   let round = ''
   let lastRound = ''
   let sent = 0
-  const asked: ShownApproval[] = []
 
   function say(text: string, isNew: boolean): string {
     const told = isNew && said !== '' && text !== '' ? `\n\n${text}` : text
@@ -86,16 +83,11 @@ function createSpoken(): { take(event: TurnEvent): string } {
         case 'cost':
         case 'retry':
           return endRound()
-        case 'approval_request':
-          if (event.approval) asked.push(event.approval)
-          return ''
         case 'said':
           return endRound() + say(event.text, true)
         case 'response': {
           const before = endRound()
-          const text = event.pendingChoices
-            ? withChoiceList(event.text, event.pendingChoices)
-            : withApprovalChoices(event.text, event.pendingQuestion === null ? [] : asked)
+          const text = plainReply(event)
           const isTold = !event.deliver || text.trim() === '' || said.trimEnd().endsWith(text.trim())
           if (isTold) return before
           // A notice under the reply comes alone: the reply before it was streamed.

@@ -1,6 +1,7 @@
 import type { InboundMessage } from '../../agent/conversations.ts'
 import type { PlainChatRequest } from '../../protocol/api.ts'
 import * as api from '../../protocol/api.ts'
+import { plainReply } from '../../protocol/choices.ts'
 import { FamiliarError } from '../../protocol/errors.ts'
 import { cursorBefore, eventsOfTurn, type StreamReply, toSentEvents, waitForReply } from '../chat-replies.ts'
 import type { HttpContext, HttpDependencies } from '../dependencies.ts'
@@ -36,7 +37,8 @@ export function createChatRoutes(dependencies: HttpDependencies, streamReply: St
     const texts = new Set<string>()
     if (!session) return texts
     for (const event of await conversations.historyBack(userId, session.id, { limit: newestEvents })) {
-      if (event.type === 'message_received' || event.type === 'turn_ended') texts.add(event.text)
+      if (event.type === 'message_received') texts.add(event.text)
+      if (event.type === 'turn_ended') texts.add(event.text).add(plainReply(event))
       if (event.type === 'message_received') for (const text of quotedIn(event.text)) texts.add(text)
     }
     return texts

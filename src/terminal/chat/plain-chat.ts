@@ -3,10 +3,8 @@ import type { Readable } from 'node:stream'
 import { styleText } from 'node:util'
 import type { Clock } from '../../base/clock.ts'
 import { toDisplayText } from '../../base/text.ts'
-import { withChoiceList } from '../../protocol/choices.ts'
+import { plainReply } from '../../protocol/choices.ts'
 import type { StreamedEvent, TurnEvent, TurnOutcome } from '../../protocol/events.ts'
-import type { ShownApproval } from '../../protocol/permissions.ts'
-import { withApprovalChoices } from '../../security/approval-texts.ts'
 import { readSpokenAnswer } from '../../security/spoken-answer.ts'
 import { messageOf, readStandardInput } from '../command.ts'
 import type { ChatSession } from './chat-line.ts'
@@ -207,7 +205,6 @@ export async function runPipeChat(
   const { input, write, partner, commands, ownCommands, once, onEvent, signal } = options
   signal.addEventListener('abort', () => void partner.stop().catch(() => undefined), { once: true })
   let isFine = true
-  const answers = createAnswerList()
 
   async function command(line: string, name: string): Promise<void> {
     const own = Object.hasOwn(ownCommands, name) ? ownCommands[name] : undefined
@@ -240,28 +237,11 @@ export async function runPipeChat(
     for await (const streamed of partner.say(said)) {
       onEvent?.(streamed)
       const { event } = streamed
-      if (event.type === 'approval_request') answers.asked(event)
       if (event.type === 'turn_end') isFine &&= isGood(event.outcome)
-      if (event.type === 'response' && event.deliver && !onEvent) write(`${toDisplayText(answers.list(event))}\n`)
+      if (event.type === 'response' && event.deliver && !onEvent) write(`${toDisplayText(plainReply(event))}\n`)
     }
   }
   return isFine
-}
-
-/** The numbered answers to what a reply asks, below its text. */
-function createAnswerList() {
-  let asked: ShownApproval[] = []
-  return {
-    asked({ approval }: Extract<TurnEvent, { type: 'approval_request' }>): '' {
-      if (approval) asked.push(approval)
-      return ''
-    },
-    list({ text, pendingQuestion, pendingChoices }: Extract<TurnEvent, { type: 'response' }>): string {
-      const approvals = pendingQuestion === null ? [] : asked
-      asked = []
-      return pendingChoices ? withChoiceList(text, pendingChoices) : withApprovalChoices(text, approvals)
-    },
-  }
 }
 
 /** The reply of a command, as a line among the events. */
@@ -288,7 +268,6 @@ const reasonLimit = 120
  */
 export function createTurnText(options: { now: () => number; colours: boolean }) {
   const { now, colours } = options
-  const answers = createAnswerList()
   const running = new Map<string, { name: string; input: string; startedAt: number }>()
   let atLineStart = true
   /** The output since the last note. */
@@ -351,7 +330,7 @@ export function createTurnText(options: { now: () => number; colours: boolean })
         case 'memory_recalled':
           return aside(describeRecall(event))
         case 'response':
-          return event.deliver ? finish(answers.list(event)) : endLine()
+          return event.deliver ? finish(plainReply(event)) : endLine()
         case 'turn_end':
           // However it ended, the response has said so.
           return endLine()
@@ -368,7 +347,6 @@ export function createTurnText(options: { now: () => number; colours: boolean })
         case 'media':
           return aside(event.media.map(({ name }) => name).join(', '))
         case 'approval_request':
-          return answers.asked(event)
         case 'message':
         case 'turn_start':
         case 'thinking_delta':
