@@ -4,7 +4,6 @@ import type { Attachment } from '../../protocol/api.ts'
 import { labelsOf } from '../../protocol/choices.ts'
 import type { TurnEvent } from '../../protocol/events.ts'
 import type { ApprovalOutcome, ApprovalReply, ApprovalScope } from '../../protocol/permissions.ts'
-import { outcomeText } from '../../security/approval-texts.ts'
 import { readSpokenAnswer } from '../../security/spoken-answer.ts'
 import { messageOf } from '../command.ts'
 import {
@@ -125,7 +124,6 @@ export function createChatController(options: {
   async function giveAnswer(id: string, outcome: Pick<ApprovalOutcome, 'answer' | 'scope'>): Promise<void> {
     try {
       await partner.answerApproval(id, outcome)
-      dispatch({ type: 'note', tone: 'quiet', text: `${outcomeText(outcome)} by you` })
     } catch (error) {
       // The question comes back if it is still open; otherwise another client was faster.
       fail(error)

@@ -2,6 +2,7 @@ import { choicesIn } from '../../protocol/choices.ts'
 import type { BuildEvent } from '../../protocol/custom-tools.ts'
 import type { TurnEvent } from '../../protocol/events.ts'
 import type { Json } from '../../protocol/messages.ts'
+import { outcomeText } from '../../security/approval-texts.ts'
 import { isAutomated } from '../../security/approvals.ts'
 import { answerOf } from '../commands/builds.ts'
 import {
@@ -143,7 +144,7 @@ function foldTurnEvent(before: TerminalConversation, event: TurnEvent, at: numbe
       return takeUp(conversation, event)
     case 'turn_start':
       return {
-        ...settleChoice(conversation, event.answers?.id),
+        ...settleChoice(withOutcomes(conversation, event), event.answers?.id),
         model: event.model,
         turn: { id: event.turnId, startedAt: at, waitsUntil: undefined },
       }
@@ -214,6 +215,11 @@ function askChoice(conversation: TerminalConversation, { pendingChoices: choices
   return { ...conversation, asks: [...others, { kind: 'choice', id: choices.id, choices } as const] }
 }
 
+/** The approvals that were answered in words. */
+function withOutcomes(conversation: TerminalConversation, { approvals = [] }: Of<'turn_start'>): TerminalConversation {
+  return approvals.reduce((all, outcome) => note(all, 'quiet', `${outcomeText(outcome)} by you`), conversation)
+}
+
 function settleChoice(conversation: TerminalConversation, id: string | undefined): TerminalConversation {
   if (id === undefined) return conversation
   return { ...conversation, asks: conversation.asks.filter((ask) => ask.id !== id) }
@@ -241,7 +247,10 @@ function joinTurn(conversation: TerminalConversation, event: TurnEvent, at: numb
   return { ...conversation, turn: { id: event.turnId, startedAt: at, waitsUntil: undefined } }
 }
 
-function takeUp(conversation: TerminalConversation, { messageId, text, source }: Of<'message'>): TerminalConversation {
+function takeUp(conversation: TerminalConversation, event: Of<'message'>): TerminalConversation {
+  const { messageId, text, source, approval } = event
+  // The text of such a message is for the model.
+  if (approval) return note(conversation, 'quiet', `${outcomeText(approval)} by you`)
   if (isAutomated(source)) return note(conversation, 'quiet', text)
   const pending = conversation.pending.filter((said) => said.messageId !== messageId)
   const shown = conversation.shownAs.get(messageId)

@@ -40,7 +40,18 @@ it('SEC-16 a key says yes only when it cannot have been meant for the line', asy
   await clock.advance(5_000)
   await tui.until(/1 once · 2 this conversation · 3 always send → mail\.example · n deny/)
   tui.type('2')
+  await clock.advance(0)
+  const told = {
+    type: 'message',
+    messageId: 'm',
+    text: 'The user approved: …',
+    sender: '',
+    source: 'approval',
+  } as const
+  const outcome = { id: 'a1', answer: 'approve', scope: 'conversation', at: '' } as const
+  tui.tell({ type: 'event', event: { ...told, approval: outcome } })
   await tui.until(/Allowed in this conversation by you/)
+  expect(tui.bytes()).not.toContain('The user approved')
   expect(tui.asked).toEqual(['approve a1 conversation'])
   expect(tui.sent).toEqual([])
   await tui.leave()
