@@ -79,16 +79,19 @@ describe('a working server', () => {
     expect(await scene.call('mcp_one_echo', { text: 'x'.repeat(300_000) })).toMatchObject({ isError: true })
   })
 
-  it('TOOL-12 images are stored, and other content becomes a note', async () => {
+  it('TOOL-12 images and sounds are stored, and other content becomes a note', async () => {
     const { text, media } = await scene.call('mcp_one_picture')
     expect(text.split('\n')).toEqual([
       '[A picture: one-1.png]',
       '[A picture that is not shown: image/x-unknown]',
-      '[A sound that is not shown: audio/wav]',
+      '[A sound: one-2.wav]',
       '[A link: notes file:///notes.txt]',
       'what the file says',
     ])
-    expect(media).toMatchObject([{ mediaType: 'image/png', name: 'one-1.png' }])
+    expect(media).toMatchObject([
+      { mediaType: 'image/png', name: 'one-1.png' },
+      { mediaType: 'audio/wav', name: 'one-2.wav' },
+    ])
   })
 
   it('SEC-18 output is limited', async () => {
