@@ -82,12 +82,17 @@ describe('exec', () => {
     })
   })
 
-  it('SEC-6 running on the host needs approval every time', () => {
+  it('SEC-6 running on the host needs approval, which can be lasting for commands that are understood', () => {
     const { reach } = exec()
+    const onHost = { kind: 'host', destination: 'exec:host' }
     expect(reach({ command: 'ls' })).toEqual({ kind: 'read', destination: null })
-    expect(reach({ command: 'ls', host: true })).toEqual({ kind: 'host', destination: 'exec:host' })
+    expect(reach({ command: 'git  log && ls "a b"', host: true })).toEqual({
+      ...onHost,
+      grants: ['git log', "ls 'a b'"],
+    })
+    expect(reach({ command: 'git log $(ls)', host: true })).toEqual({ ...onHost, grants: [] })
     host = 'never'
-    expect(reach({ command: 'ls', host: true })).toEqual({ kind: 'host', destination: 'exec:host' })
+    expect(reach({ command: 'ls', host: true })).toEqual({ ...onHost, grants: ['ls'] })
     expect(reach({ command: 5, host: true }).kind).toBe('read')
   })
 

@@ -7,6 +7,7 @@ import type { Speaker } from '../../models/speech/speaker.ts'
 import { createSpeaker } from '../../models/speech/speaker.ts'
 import type { SpeechSettings } from '../../models/speech/speech.ts'
 import { type Sandbox, type SandboxEnd, SandboxUnavailable } from '../../sandbox/sandbox.ts'
+import { commandParts } from '../../security/command-rules.ts'
 import { type AllowedHost, createListedHosts } from '../../security/network/destinations.ts'
 import type { LoopbackProxy } from '../../security/network/sandbox-proxy.ts'
 import { cleanForeignText, documentKind, pageOf } from '../documents/foreign-text.ts'
@@ -140,20 +141,23 @@ const sandboxLimits = { memoryBytes: 512 * megabyte, processes: 64, outputBytes,
 // If its input is a socket, as here, bash assumes a remote shell and reads the user's .bashrc with its exports.
 const bash = ['bash', '--noprofile', '--norc', '-c'] as const
 
-/** On the host it runs only after the owner has approved exactly that command: the caller ensures that, by `reach`. */
+/** On the host it runs only if the owner approved that command or each of its parts: the caller ensures that, by `reach`. */
 export function createExecTool(needs: ExecNeeds): Tool {
   return defineTool({
     name: 'exec',
     description:
       'Run a bash command in a fresh sandbox: no network, none of the user’s files, /tmp writable. ' +
-      'host: true runs it on the machine itself, in the workspace; the user is asked each time.',
+      'host: true runs it on the machine itself, in the workspace; the user is asked first.',
     input: z.object({
       command: z.string().min(1).max(20_000),
       host: z.boolean().default(false),
       seconds: z.int().min(1).max(300).default(30),
     }),
     effect: 'at-most-once',
-    reach: ({ host }) => (host ? { kind: 'host', destination: 'exec:host' } : { kind: 'read', destination: null }),
+    reach({ command, host }) {
+      if (!host) return { kind: 'read', destination: null }
+      return { kind: 'host', destination: 'exec:host', grants: commandParts(command) ?? [] }
+    },
     async run({ command, host, seconds }, { signal }) {
       const program = { argv: [...bash, command] as const, stdin: new Uint8Array(), signal }
       const wallMs = seconds * 1_000
