@@ -45,6 +45,8 @@ interface DynamicContext {
   openQuestion?: string | null
   /** Other system notes, such as the user's answer to a question. */
   told?: readonly string[]
+  /** The tools that fit the message. */
+  fitting?: readonly string[]
 }
 
 export type Context = ReturnType<typeof createContext>
@@ -115,7 +117,7 @@ export function createContext(dependencies: {
       }
       lines.push(...(facts.told ?? []).map(withoutContextTags))
       const { lines: remembered, included } = recalledLines(facts.recalled, { about: facts.text ?? '', timeZone })
-      lines.push(...remembered)
+      lines.push(...remembered, ...(facts.fitting ?? []).map(withoutContextTags))
       return { text: `<context>\n${lines.join('\n')}\n</context>`, included }
     },
   }

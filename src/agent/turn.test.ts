@@ -142,6 +142,44 @@ describe('LOOP-3 stop reasons', () => {
   })
 })
 
+describe('TOOL-10a the tools that fit', () => {
+  it('TOOL-10a CTX-4 are named with the message, called without a search, and change nothing before it', async () => {
+    const calls: unknown[] = []
+    const forecast = toolOf(
+      'snow_forecast',
+      async (input) => {
+        calls.push(input)
+        return said('10 cm')
+      },
+      { core: false },
+    )
+    const { familiar, model } = await open(
+      [
+        { text: 'hello' },
+        { toolCalls: [{ name: 'snow_forecast', input: { place: 'Oslo' } }] },
+        { text: '10 cm tomorrow' },
+        { text: 'welcome' },
+      ],
+      { tools: [forecast] },
+    )
+    await familiar.say('hi')
+    expect((await familiar.say('What is the snow forecast for Oslo?')).text).toBe('10 cm tomorrow')
+    await familiar.say('thank you')
+    expect(calls).toEqual([{ place: 'Oslo' }])
+    const [first, second, third, fourth] = model.requests
+    expect(JSON.stringify(first?.messages)).not.toContain('snow_forecast')
+    expect(JSON.stringify(second?.messages.at(-1))).toContain(
+      'call one by its name:\\n- snow_forecast(): Does snow_forecast.\\n</context>',
+    )
+    expect(JSON.stringify(fourth?.messages.at(-1))).not.toContain('snow_forecast')
+    for (const later of [second, third, fourth]) {
+      expect(later?.tools).toEqual(first?.tools)
+      expect(later?.system).toEqual(first?.system)
+      expect(later?.messages.slice(0, first?.messages.length)).toEqual(first?.messages)
+    }
+  })
+})
+
 describe('TOOLS-3 the switch', () => {
   it('TOOLS-3 with tools switched off none is offered and none runs', async () => {
     let ran = 0

@@ -4,6 +4,7 @@ import type { Logger } from '../base/logger.ts'
 import { costNanousd } from '../base/money.ts'
 import type { Monitor } from '../base/telemetry/monitor.ts'
 import { estimateTokens } from '../base/tokens.ts'
+import type { FittingTools } from '../custom-tools/fitting-tools.ts'
 import type { LanguageModel, Models } from '../models/model.ts'
 import { labelsOf } from '../protocol/choices.ts'
 import type { Label, MediaPart, ToolCallPart, ToolChoice, ToolDefinition } from '../protocol/messages.ts'
@@ -118,6 +119,7 @@ export function createTurns(dependencies: {
   records: CallRecords
   compact: Compaction['compact']
   recall(query: { userId: string; sessionId: string; text: string }): Promise<ContextMemory[]>
+  fittingTools: FittingTools
   loadMedia(hash: string): Promise<Uint8Array>
   expand: ExpandMessage
   readAttachments: ReadAttachments
@@ -150,7 +152,12 @@ export function createTurns(dependencies: {
     const notices = notes.filter(isForUser)
     const included = expansions.flatMap((expansion) => expansion?.included ?? [])
 
-    const recalled = role.remembers ? await dependencies.recall({ userId, sessionId, text }) : []
+    const [recalled, fitting] = role.remembers
+      ? await Promise.all([
+          dependencies.recall({ userId, sessionId, text }),
+          dependencies.fittingTools({ userId, text, offered: projection.foundTools, signal: run.signal }),
+        ])
+      : [[], []]
     const news = await role.news(run.session)
     const answers = await readSpokenAnswers(approvals, { session: run.session, messages, projection })
     const pending = readPending(projection, messages.map(spokenIn))
@@ -165,6 +172,7 @@ export function createTurns(dependencies: {
       chosen,
       openQuestion: pending.leavesOpen?.question ?? null,
       told: [...tellAnswers(answers), ...(news?.lines ?? []), ...notes],
+      fitting,
     })
     const isUntrusted =
       role.holdsUntrusted ||

@@ -179,7 +179,7 @@ it('CAP-1 ranks by how much of the question is said, rare words before common on
   expect(best(index, 'reported')).toHaveLength(3)
   expect(best(index, 'nothing known')).toEqual([])
   expect(index.compare('weather in Oslo').best(1)).toHaveLength(1)
-  const score = index.compare('tides sea').scoreOf('tides')
+  const score = index.compare('tides sea').matchOf('tides').share
   expect(score).toBeGreaterThan(0.4)
   expect(score).toBeLessThanOrEqual(1)
 })
@@ -206,8 +206,8 @@ it('CAP-1 holds what was put last, and nothing that was deleted, however often b
       const compared = index.compare('rain')
       const found = compared.best(10)
       expect(found.map(({ id }) => id).sort()).toEqual(holders.sort())
-      expect(found.every(({ id, score }) => score > 0 && score <= 1 && compared.scoreOf(id) === score)).toBe(true)
-      expect(compared.scoreOf('none')).toBe(0)
+      expect(found.every(({ id, score }) => score > 0 && score <= 1 && compared.matchOf(id).share === score)).toBe(true)
+      expect(compared.matchOf('none')).toEqual({ share: 0, strength: 0 })
     }),
   )
 })

@@ -25,6 +25,7 @@ interface FoundCapability {
   score: number
   /** By meaning alone, 0 to 1; 0 if it is unknown. */
   closeness: number
+  words: WordMatch
 }
 
 export type CapabilitySearch = Pick<OpenCapabilitySearch, 'search' | 'findDuplicate'>
@@ -120,9 +121,9 @@ export function createCapabilitySearch(dependencies: SearchNeeds) {
         const capability = catalog.find(userId, index.nameOf(id) ?? '')
         if (!capability || !serves(capability)) return []
         const closeness = closenessOf(meaning?.cosineOf(id) ?? 0, embedder?.model ?? '')
-        const said = words.scoreOf(id)
-        const score = meaning ? wordShare * said + (1 - wordShare) * closeness : said
-        return [{ capability, score: capability.name === named ? 1 : score, closeness }]
+        const match = words.matchOf(id)
+        const score = meaning ? wordShare * match.share + (1 - wordShare) * closeness : match.share
+        return [{ capability, score: capability.name === named ? 1 : score, closeness, words: match }]
       })
       return found
         .filter(({ score }) => score > 0)
@@ -327,6 +328,14 @@ interface IndexedText {
   weight: number
 }
 
+/** How well a text matches a question by words. */
+export interface WordMatch {
+  /** Of everything that the question says, 0 to 1. */
+  share: number
+  /** Counted in words that no other text has, however long the question is. */
+  strength: number
+}
+
 interface Posting {
   slots: number[]
   weights: number[]
@@ -422,10 +431,10 @@ export function createWordIndex() {
           }
           return best.take().map(({ slot, score }) => ({ id: documents[slot]?.id ?? '', score: score / most }))
         },
-        /** 0 where none of the words is in it. */
-        scoreOf(id: string) {
+        /** Zeros where none of the words is in it. */
+        matchOf(id: string): WordMatch {
           const sum = sums[slots.get(id) ?? -1] ?? 0
-          return sum === 0 ? 0 : sum / most
+          return sum === 0 ? { share: 0, strength: 0 } : { share: sum / most, strength: sum / rarity(1) }
         },
       }
     },

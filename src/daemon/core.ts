@@ -31,6 +31,7 @@ import { createMonitor, type MonitorState } from '../base/telemetry/monitor.ts'
 import { createSilentTelemetry, type Telemetry } from '../base/telemetry/telemetry.ts'
 import { reasonOf } from '../base/text.ts'
 import { createFindTools } from '../custom-tools/find-tools.ts'
+import { createFittingTools } from '../custom-tools/fitting-tools.ts'
 import type { Fleet } from '../fleet/join-fleet.ts'
 import type { SharedPlace } from '../fleet/shared-files.ts'
 import { createProceduralMemory } from '../memory/episodes.ts'
@@ -267,6 +268,14 @@ export function createCore(
         const turnsInSight = new Set(entries.map((entry) => entry.turnId))
         return await recallForTurn({ userId, text, turnsInSight })
       },
+      fittingTools: createFittingTools({
+        registry: tools,
+        weights: procedural.weights,
+        meaning: opened.toolMeaning,
+        embedder: opened.embedder,
+        capabilities: { search: roles.searchCapabilities },
+        logger,
+      }),
       loadMedia: media.load,
       expand: roles.expand,
       readAttachments: roles.readAttachments,

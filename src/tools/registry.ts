@@ -8,7 +8,7 @@ import { localEmbeddingModel } from '../memory/embedding/local-embedder.ts'
 import { contentWords, topicsOf } from '../memory/words.ts'
 import type { ToolCall } from '../protocol/tools.ts'
 import { type Database, fromVectorBytes, toVectorBytes, type Writer } from '../storage/database.ts'
-import type { ToolCallRow } from '../storage/tables.ts'
+import type { Tables, ToolCallRow } from '../storage/tables.ts'
 import type { Tool } from './tool.ts'
 
 export interface ToolView {
@@ -316,6 +316,7 @@ const thresholds: Readonly<Record<string, number>> = { [localEmbeddingModel]: 0.
 
 const maxTextLength = 1_500
 const maxTools = 500
+const perBatch = 32
 /** The model may have to be started first. A tool search does not wait longer. */
 const maxMs = 5_000
 
@@ -357,14 +358,22 @@ export function createToolMeaning(dependencies: {
     names: readonly string[],
     signal: AbortSignal,
   ): Promise<void> {
-    const texts = fresh.map(({ text }) => text)
-    const vectors = await embedder.embed(texts, 'memory', signal)
-    const rows = fresh.flatMap(({ name, hash }, index) => {
-      const vector = vectors[index]
-      if (!vector) return []
-      known.set(name, { hash, vector })
-      return [{ tool: name, model: embedder.model, text_hash: hash, vector: toVectorBytes(vector) }]
-    })
+    // In parts that are stored: what is done before the time is over is not done again by the next search.
+    for (let from = 0; from < fresh.length; from += perBatch) {
+      const batch = fresh.slice(from, from + perBatch)
+      const texts = batch.map(({ text }) => text)
+      const vectors = await embedder.embed(texts, 'memory', signal)
+      const rows = batch.flatMap(({ name, hash }, index) => {
+        const vector = vectors[index]
+        if (!vector) return []
+        known.set(name, { hash, vector })
+        return [{ tool: name, model: embedder.model, text_hash: hash, vector: toVectorBytes(vector) }]
+      })
+      await store(rows, names)
+    }
+  }
+
+  async function store(rows: readonly Tables['tool_vectors'][], names: readonly string[]): Promise<void> {
     await database.write(async (writer) => {
       // Vectors of other models and removed tools are deleted.
       await writer
