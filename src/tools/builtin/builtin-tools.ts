@@ -14,6 +14,7 @@ import { askInputSchema, choicesIn } from '../../protocol/choices.ts'
 import { FamiliarError } from '../../protocol/errors.ts'
 import type { Json } from '../../protocol/messages.ts'
 import { defineTool, failed, succeeded, type Tool, type ToolContext, type ToolOutcome } from '../tool.ts'
+import { createCalculate } from './calculate.ts'
 import {
   agrees,
   consentToEdit,
@@ -56,6 +57,7 @@ export function createBuiltinTools(
 ): Tool[] {
   return [
     askUser,
+    createCalculate(needs),
     createCommitmentUpdate(needs),
     createDeepMemory(needs),
     createHistoryOpen(needs),
