@@ -152,10 +152,12 @@ export function createTurns(dependencies: {
     const notices = notes.filter(isForUser)
     const included = expansions.flatMap((expansion) => expansion?.included ?? [])
 
+    // A schedule or an answered approval is not a wish for a tool.
+    const asked = drafts.flatMap((message) => (isOwnWords(message) ? message.text : [])).join('\n')
     const [recalled, fitting] = role.remembers
       ? await Promise.all([
           dependencies.recall({ userId, sessionId, text }),
-          dependencies.fittingTools({ userId, text, offered: projection.foundTools, signal: run.signal }),
+          dependencies.fittingTools({ userId, text: asked, offered: projection.foundTools, signal: run.signal }),
         ])
       : [[], []]
     const news = await role.news(run.session)

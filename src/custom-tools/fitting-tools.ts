@@ -6,7 +6,7 @@ import type { Tool } from '../tools/tool.ts'
 import { toolNameOf } from './built-catalog.ts'
 import everyday from './everyday-messages.json' with { type: 'json' }
 import type { ToolWeights } from './find-tools.ts'
-import { type CapabilitySearch, createWordIndex, type WordIndex } from './search.ts'
+import { type CapabilitySearch, createWordIndex, type WordIndex, wordsOf } from './search.ts'
 
 /** The lines about the tools that obviously fit a message; none for most messages. */
 export type FittingTools = (query: {
@@ -23,6 +23,8 @@ const maxLineLength = 110
 const maxParameters = 6
 const maxCharacters = 1_000
 const maxCandidates = 20
+/** By words alone: something matches in every long text. */
+const maxWords = 12
 /** The model may have to start first. A message does not wait longer for the name of a tool. */
 const maxMs = 1_500
 const experienceShare = 0.25
@@ -80,7 +82,9 @@ export function createFittingTools(needs: {
     const isFresh = built.length === 0 && registry.entries().every(({ source }) => source === builtinSource)
     const index = await words.current()
     const known = isFresh ? undefined : await meaningOf(others, text, signal)
-    const matches = index.compare(text)
+    // A number says nothing of the kind of tool.
+    const matches = index.compare(text.replaceAll(/\p{N}+/gu, ' '))
+    if (!known && wordsOf(text).length > maxWords) return []
     const candidates = [
       ...others.map((tool) => ({ tool, words: matches.matchOf(tool.definition.name), closeness: 0 })),
       ...built.flatMap(({ capability, words, closeness }) => {

@@ -220,7 +220,7 @@ function readUrlHost(value: Json): string | undefined {
 
 // Of this program, whether or not the configuration of this machine has them. Those that are there are known anyway.
 const reserved = new Set(
-  `find_tools web_search web_fetch browser exec message react reason session_status tts file_read file_write
+  `find_tools web_search web_fetch browser exec message react reason session_status tts calculate chart generate_image file_read file_write
   file_edit`.split(/\s+/),
 )
 

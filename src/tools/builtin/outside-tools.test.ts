@@ -41,7 +41,7 @@ describe('createOutsideTools', () => {
     )
     console.info('outside tools, tokens:', tokens)
     expect(tools.map(({ core }) => core)).toEqual(tools.map(() => false))
-    expect(Object.keys(tokens)).toEqual(['web_fetch', 'web_search', 'browser', 'exec', 'tts'])
+    expect(Object.keys(tokens)).toEqual(['web_fetch', 'web_search', 'browser', 'exec', 'tts', 'chart'])
     expect(Math.max(...Object.values(tokens))).toBeLessThan(250)
   })
 })

@@ -14,6 +14,7 @@ import { cleanForeignText, documentKind, pageOf } from '../documents/foreign-tex
 import { createReadPage, type ReadPage } from '../documents/read-page.ts'
 import { defineTool, failed, type Tool, type ToolOutcome } from '../tool.ts'
 import { createBrowserTool } from './browser-tool.ts'
+import { createChart } from './chart.ts'
 import { createFetches, type Fetches, fetchFailure, type OpenFetch } from './fetches.ts'
 import type { PutMedia } from './message.ts'
 import { createWebSearch, type WebSearchSettings } from './web-search.ts'
@@ -71,6 +72,7 @@ export function createOutsideTools(needs: OutsideNeeds) {
       browser.tool,
       createExecTool({ ...needs, settings: () => settings().exec }),
       createSpeechTool({ ...needs, speaker }),
+      createChart(needs),
     ],
     async close(): Promise<void> {
       await browser.close()
