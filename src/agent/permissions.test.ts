@@ -107,6 +107,13 @@ describe('standing permissions', () => {
       await expect(allow({ destination }), destination).rejects.toMatchObject({ code: 'bad_request' })
   })
 
+  it('SEC-16b a rule for commands is stored in its canonical spelling; others are refused', async () => {
+    const given = await allow({ effect: 'host', destination: ' git  log   * ' })
+    expect(given).toMatchObject({ effect: 'host', destination: 'git log *' })
+    for (const destination of ['*', 'bash *', 'git status; id', 'git log $HOME', 'exec:host; id'])
+      await expect(allow({ effect: 'host', destination }), destination).rejects.toMatchObject({ code: 'bad_request' })
+  })
+
   it('SEC-22 a permission of another user does not exist', async () => {
     const { id } = await allow()
     await expect(familiar.permissions.revoke('user-2', id ?? '')).rejects.toMatchObject({ code: 'not_found' })

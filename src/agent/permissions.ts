@@ -1,5 +1,6 @@
 import { FamiliarError } from '../protocol/errors.ts'
 import type { Effect, PolicyMode } from '../protocol/permissions.ts'
+import { readCommandRule } from '../security/command-rules.ts'
 import { type Grant, type Grants, grantsOf, modeOf } from '../security/permissions.ts'
 import type { Database } from '../storage/database.ts'
 import type { ToolRegistry } from '../tools/registry.ts'
@@ -83,7 +84,7 @@ export function createPermissions(dependencies: {
 
     async allow(wanted: NewPermission): Promise<Permission> {
       const { userId, tool: subject, effect, session, until, from } = wanted
-      const destination = effect === 'reach' ? readPlace(wanted.destination) : wanted.destination
+      const destination = readDestination(effect, wanted.destination)
       if (until !== undefined && until <= now())
         throw new FamiliarError('bad_request', 'until: this time has passed. Give a later one.')
       const tool = tools.viewOf(userId).find(subject)
@@ -111,6 +112,14 @@ export function createPermissions(dependencies: {
 }
 
 const named = /^(?:mcp|tool|client):[\w.-]+$/
+
+function readDestination(effect: Effect, text: string): string {
+  if (effect === 'reach') return readPlace(text)
+  if (effect !== 'host') return text
+  const rule = readCommandRule(text)
+  if (!rule.ok) throw new FamiliarError('bad_request', rule.message)
+  return rule.value
+}
 
 /** `example.org`, an address of which the origin counts, or the name of a server, tool or client. */
 function readPlace(text: string): string {

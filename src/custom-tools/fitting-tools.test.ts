@@ -137,7 +137,7 @@ describe('the tools that fit a message', () => {
     expect(await ask('quokka pictures')).toEqual([])
   })
 
-  it('TOOL-10a where only built-in tools exist the embedding model is not asked', async () => {
+  it('TOOL-10a with built-in tools alone the embedding model is not asked', async () => {
     let asked = 0
     const embedder: Embedder = {
       model: 'counting',

@@ -170,7 +170,7 @@ describe('commandParts', () => {
         (text) => void commandParts(text),
       ),
     )
-  })
+  }, 120_000)
 
   it.each([
     ['git status', ['git status']],

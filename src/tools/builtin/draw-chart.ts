@@ -27,11 +27,11 @@ export interface Histogram {
   counts: readonly (readonly number[])[]
 }
 
-export const chartWidth = 800
+const chartWidth = 800
 const height = 480
 const fontSize = 13
 const titleSize = 18
-/** Observable's ten colors: told apart on white, also by people who see colors differently. */
+/** Observable's ten colors, which people with color blindness can distinguish. */
 const colors = [
   '#4269d0',
   '#efb118',
