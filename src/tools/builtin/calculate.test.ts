@@ -113,7 +113,7 @@ describe('calculate', () => {
       }),
       { numRuns: 300 },
     )
-  })
+  }, 60_000)
 
   it('TOOLS-4 any text is computed or refused with a reason, never more', () => {
     const piece = fc.constantFrom(
@@ -135,7 +135,7 @@ describe('calculate', () => {
       }),
       { numRuns: 2_000 },
     )
-  })
+  }, 60_000)
 
   it('TOOLS-4 any words around dates are computed or refused too', async () => {
     const piece = fc.constantFrom(
@@ -149,5 +149,5 @@ describe('calculate', () => {
       }),
       { numRuns: 1_000 },
     )
-  })
+  }, 60_000)
 })
