@@ -98,7 +98,7 @@ describe('options of a question', () => {
       reach: () => ({ kind: 'host', destination: null }),
     })
     const yes = { question: 'Tea?', options: [{ label: 'Yes' }, { label: 'No' }] }
-    const { opened } = await open(
+    const { opened, told } = await open(
       [
         { toolCalls: [{ name: 'send', input: {} }] },
         { toolCalls: [{ name: 'ask_user', input: yes }] },
@@ -110,6 +110,7 @@ describe('options of a question', () => {
     const asked = await opened.say('Report.', { source: 'schedule' })
     expect(asked.outcome).toBe('question')
     await opened.say('Yes', { answers: asked.turnId })
+    expect(told(2)).toContain('The user chose: Yes')
     const rows = await opened.database.read.selectFrom('approvals').select('state').execute()
     expect(rows).toEqual([{ state: 'asked' }])
   })
