@@ -31,6 +31,7 @@ function driverOf(name: SandboxDriver['name'], test: SandboxTest | Error, asked:
       if (test instanceof Error) throw test
       return test
     },
+    makeFolder: async (path) => ({ path, owner: null }),
     async run() {
       asked.push(`${name} run`)
       return {

@@ -12,10 +12,19 @@ export interface SandboxLimits {
   scratchBytes: number
 }
 
-/** A folder or file of this machine, readable inside and never writable. */
+/** A folder or file of this machine, readable inside. */
 export interface SandboxMount {
   source: string
   target: string
+  /** The code may write there. Only for a folder from `makeFolder`, which is mounted itself; others are copied. */
+  isWritable?: true
+}
+
+/** A folder of this machine that a driver can mount writable. It outlives the run; the caller removes it. */
+export interface SandboxFolder {
+  path: string
+  /** The account that code in a sandbox has on this machine. Null: this process's own, or one that it cannot name. */
+  owner: { uid: number; gid: number } | null
 }
 
 /**
@@ -42,7 +51,7 @@ export interface SandboxCommand {
   workingDirectory: string
   stdin: Uint8Array
   mounts: readonly SandboxMount[]
-  /** Whether /tmp is writable, up to `scratchBytes`. Nothing else ever is. */
+  /** Whether /tmp is writable, up to `scratchBytes`. Beside it only the mounts that say so are. */
   isWritable: boolean
   network: SandboxNetwork
   limits: SandboxLimits
@@ -121,7 +130,7 @@ export class SandboxUnavailable extends Error {
  *
  * Every run has its own world: fresh namespaces, a read-only root, and no environment, socket, descriptor or file of
  * this machine except those that the command names. When `run` resolves, nothing of it is left: no process, mount,
- * cgroup or file. Whatever the code does is an outcome; `run` throws only `SandboxUnavailable`, the signal's reason, or
+ * cgroup or file, except in folders that it was given to write. Whatever the code does is an outcome; `run` throws only `SandboxUnavailable`, the signal's reason, or
  * an error of the driver, and in all three cases nothing keeps running.
  */
 export interface SandboxDriver {
@@ -129,6 +138,8 @@ export interface SandboxDriver {
   /** Tests its limits on this machine. A driver whose test fails must not run anything. */
   test(signal: AbortSignal): Promise<SandboxTest>
   run(command: SandboxCommand): Promise<SandboxOutcome>
+  /** An empty folder for a mount that is writable, or the one of that name from before. */
+  makeFolder(name: string): Promise<SandboxFolder>
   /** The programs that a command does not find on its PATH; none if an image brings its own. */
   missingPrograms(names: readonly string[]): Promise<string[]>
   /** Ends all runs and prepared processes. */
@@ -175,6 +186,7 @@ export function createSandbox(makeDrivers: () => Promise<readonly SandboxDriver[
   return {
     /** Throws `SandboxUnavailable` if no driver passed. */
     run: async (command: SandboxCommand) => (await driver()).run(command),
+    makeFolder: async (name: string) => (await driver()).makeFolder(name),
     missingPrograms: async (names: readonly string[]) => (await driver()).missingPrograms(names),
     /** Waits for the tests, which start with the first use. */
     status: async (): Promise<SandboxStatus> => (await chosen()).status,

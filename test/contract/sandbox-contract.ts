@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer as createHttpServer } from 'node:http'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
@@ -320,6 +320,43 @@ for path in ("/alone.bin", "inner/data.bin", "new"):
         expect(readFileSync(join(source, 'inner', 'data.bin')).length).toBe(3)
       })
 
+      test('SEC-26 a writable folder keeps what is written there, and nothing else is writable', async () => {
+        const [own, other] = await Promise.all(['own', 'other'].map((name) => sandbox.driver.makeFolder(name)))
+        if (!own || !other) throw new Error('There is no folder')
+        const kept = join(folder.path, 'SOUL.md')
+        for (const path of [kept, join(own.path, 'SOUL.md'), join(other.path, 'private')]) writeFileSync(path, 'mine')
+        chmodSync(kept, 0o666)
+        const command = python(writeInto, {
+          mounts: [
+            { source: own.path, target: '/workspace', isWritable: true },
+            { source: kept, target: '/workspace/SOUL.md' },
+          ],
+          workingDirectory: '/workspace',
+        })
+        expect(textOf((await run(command)).stdout).split('\n')).toEqual([
+          ...['made', 'made again', 'SOUL.md: closed', 'replace SOUL.md: closed', 'remove SOUL.md: closed'],
+          ...['device: closed', 'above: closed', 'root: closed', ''],
+        ])
+        expect(readFileSync(join(own.path, 'inner', 'made'), 'utf8')).toBe('made again')
+        expect([readFileSync(kept, 'utf8'), readFileSync(join(other.path, 'private'), 'utf8')]).toEqual([
+          'mine',
+          'mine',
+        ])
+        const again = await run({ ...command, argv: ['cat', 'inner/made'] })
+        expect(textOf(again.stdout)).toBe('made again')
+        expect((await sandbox.driver.makeFolder('own')).path).toBe(own.path)
+        for (const { path } of [own, other]) rmSync(path, { recursive: true })
+      })
+
+      test('SEC-26 no folder but the sandbox’s own is mounted writable', async () => {
+        const source = join(folder.path, 'not-made-for-it')
+        mkdirSync(source)
+        chmodSync(source, 0o777)
+        const mounts = [{ source, target: '/workspace', isWritable: true as const }]
+        await expect(run(python('open("/workspace/x", "w")', { mounts }))).rejects.toThrow('of the sandbox')
+        expect(readdirSync(source)).toEqual([])
+      })
+
       test('SEC-12 none of this machine’s network, unless it is asked for', async () => {
         const server = createServer((socket) => socket.end('reached'))
         server.listen(0, '127.0.0.1')
@@ -451,6 +488,25 @@ for number in range(3):
 time.sleep(600)
 `
 }
+
+const writeInto = `
+import os, stat
+os.mkdir("inner")
+open("inner/made", "w").write("made")
+print(open("inner/made").read())
+open("inner/made", "w").write("made again")
+print(open("inner/made").read())
+def tried(name, attempt):
+    try: attempt(); print(name + ": open")
+    except OSError: print(name + ": closed")
+tried("SOUL.md", lambda: open("SOUL.md", "w").write("taken"))
+open("other", "w").write("taken")
+tried("replace SOUL.md", lambda: os.rename("other", "SOUL.md"))
+tried("remove SOUL.md", lambda: os.unlink("SOUL.md"))
+tried("device", lambda: os.mknod("zero", 0o666 | stat.S_IFCHR, os.makedev(1, 5)))
+tried("above", lambda: open("../beside", "w"))
+tried("root", lambda: open("/written", "w"))
+`
 
 const writableFolders = `
 import json, os

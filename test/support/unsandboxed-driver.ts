@@ -1,5 +1,8 @@
 import { spawn } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
 import { accessSync, constants } from 'node:fs'
+import { mkdir, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import type { SandboxCommand, SandboxDriver, SandboxEnd, SandboxOutcome } from '../../src/sandbox/sandbox.ts'
 
@@ -10,6 +13,7 @@ export function createUnsandboxedDriver(
   options: { lacks?: readonly string[] } = {},
 ): SandboxDriver & { runs: SandboxCommand[] } {
   const runs: SandboxCommand[] = []
+  const place = join(tmpdir(), `familiar-unsandboxed-${randomUUID()}`)
   return {
     name: 'embedded',
     runs,
@@ -18,8 +22,13 @@ export function createUnsandboxedDriver(
       runs.push(command)
       return run(command)
     },
+    async makeFolder(name) {
+      const folder = join(place, name)
+      await mkdir(folder, { recursive: true })
+      return { path: folder, owner: null }
+    },
     missingPrograms: async (names) => names.filter((name) => options.lacks?.includes(name) || !isOnPath(name)),
-    close: async () => {},
+    close: () => rm(place, { recursive: true, force: true }),
   }
 }
 

@@ -9,6 +9,7 @@ import { untilAborted } from '../../base/work.ts'
 import { probe } from '../embedded/prove-driver.ts'
 import { createReadableFolders } from '../embedded/readable-folders.ts'
 import { stagePlace } from '../embedded/stage.ts'
+import { checkedFolder, makeWritableFolder } from '../embedded/writable-folders.ts'
 import {
   type SandboxCommand,
   type SandboxDriver,
@@ -42,6 +43,7 @@ export function createContainerDriver(options: {
 }): SandboxDriver {
   const { socketPath, runtimeDirectory, baseImage = null, logger = silentLogger, clock = systemClock() } = options
   const directory = containerPlace(options.directory)
+  const writable = join(directory, 'folders')
   const closing = new AbortController()
   const running = new Set<Promise<unknown>>()
   let preparing: ReturnType<typeof prepare> | undefined
@@ -69,9 +71,13 @@ export function createContainerDriver(options: {
     if (command.network.kind === 'proxy' && !engine.kit?.relay) throw new SandboxUnavailable(noRelay)
     const world = await worldOf(engine, command, signal)
     const { client, kit, seccomp, life, folders } = engine
-    const held = await Promise.all(command.mounts.map(({ source }) => folders.hold(source)))
+    const held = await Promise.all(
+      command.mounts.map(async ({ source, isWritable }) =>
+        isWritable ? { path: checkedFolder(writable, source), release() {} } : await folders.hold(source),
+      ),
+    )
     try {
-      const mounts = command.mounts.map(({ target }, index) => ({ source: held[index]?.path ?? '', target }))
+      const mounts = command.mounts.map((mount, index) => ({ ...mount, source: held[index]?.path ?? '' }))
       const place = join(directory, `run-${life}-${randomUUID().slice(0, 8)}`)
       await using folder = await makeRunFolder(place, { ...command, mounts })
       const inside = { ...command, environment: { ...world.environment, ...command.environment } }
@@ -124,6 +130,11 @@ export function createContainerDriver(options: {
       }
     },
     run: tracked,
+    async makeFolder(name) {
+      // An engine without root cannot give files away; then the modes of the files are enough.
+      const owner = process.geteuid?.() === 0 ? containerUser : null
+      return makeWritableFolder({ place: writable, name, owner, entersByPath: false })
+    },
     missingPrograms: async () => [],
     async close() {
       closing.abort(new Error('The sandbox is closing'))

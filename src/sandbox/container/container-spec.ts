@@ -72,7 +72,10 @@ export function containerSpec(parts: {
         ...(folder.proxyPath ? [bind(folder.proxyPath, `${kitPath}/proxy.sock`)] : []),
         { ...bind(folder.resultPath, `${kitPath}/result`), ReadOnly: false },
         { ...bind(folder.accountPath, `${kitPath}/account`), ReadOnly: false },
-        ...command.mounts.map(({ source, target }) => bind(source, target)),
+        ...command.mounts.map(({ source, target, isWritable }) => ({
+          ...bind(source, target),
+          ReadOnly: isWritable !== true,
+        })),
       ],
     },
   }
@@ -95,12 +98,14 @@ export const startLine = '\n'
  * shell's own messages ("Killed") are discarded; the command has the real standard error, and the result as descriptor
  * 3. At the end the shell reads its cgroup, because engines do not reliably report that memory ran out.
  */
-function entryScript({ environment }: SandboxCommand): string {
+function entryScript({ environment, mounts }: SandboxCommand): string {
   // Set by engines and shells, not by the author of the command.
   const foreign = ['container', 'HOSTNAME', 'PWD', 'OLDPWD', 'SHLVL', 'TERM', '_']
   const unset = foreign.filter((name) => !Object.hasOwn(environment, name))
   return [
     `unset ${unset.join(' ')}`,
+    // The user inside may be unknown to this machine: what it writes must be readable and removable for this one.
+    ...(mounts.some(({ isWritable }) => isWritable) ? ['umask 0'] : []),
     'exec 4>&2 2>/dev/null',
     // From an input that cannot seek, a shell reads exactly one line.
     'read -r line || exit 125',

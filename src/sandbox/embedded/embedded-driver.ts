@@ -12,6 +12,7 @@ import {
   type SandboxCommand,
   type SandboxDriver,
   type SandboxEnd,
+  type SandboxFolder,
   type SandboxOutcome,
   type SandboxTest,
   SandboxUnavailable,
@@ -25,6 +26,7 @@ import { proveDriver, proveFork } from './prove-driver.ts'
 import { type SandboxAccount, sandboxAccount } from './readable-folders.ts'
 import { findSystemProgram, hasProgram, openStage, stagePlace } from './stage.ts'
 import { createWorlds, type ForkServerUse } from './worlds.ts'
+import { makeWritableFolder } from './writable-folders.ts'
 
 interface EmbeddedDriverOptions {
   /** A private folder for the driver's files. */
@@ -79,6 +81,7 @@ export function createEmbeddedDriver(options: EmbeddedDriverOptions): SandboxDri
       command.signal.throwIfAborted()
       return (await opened()).run(command)
     },
+    makeFolder: async (name) => (await opened()).makeFolder(name),
     missingPrograms: async (names) => names.filter((name) => !hasProgram(name)),
     async close() {
       isClosed = true
@@ -370,6 +373,10 @@ async function openDriver(options: EmbeddedDriverOptions) {
     async run(command: SandboxCommand): Promise<SandboxOutcome> {
       const signal = AbortSignal.any([command.signal, ending.signal])
       return runIn(worlds.take, { ...command, signal })
+    },
+    async makeFolder(name: string): Promise<SandboxFolder> {
+      const owner = account.isOther ? { uid: account.uid, gid: account.gid } : null
+      return makeWritableFolder({ place: stage.writable, name, owner, entersByPath: true })
     },
     /** Files of this machine that no sandbox may see. */
     hostPaths,

@@ -89,12 +89,16 @@ def close_all_from(first):
 # ---- the first process of a sandbox ----------------------------------------------------------------------------------
 
 
-def bind_read_only(source, target, devices=False):
+def bind_with(source, target, attributes):
     """With everything that is mounted below it."""
     mount(source, target, None, MS_BIND | MS_REC)
-    attributes = struct.pack("QQQQ", ATTR_RDONLY | ATTR_NOSUID | (0 if devices else ATTR_NODEV), 0, 0, 0)
-    result = libc.syscall(SYS_MOUNT_SETATTR, AT_FDCWD, text(target), AT_RECURSIVE, attributes, ctypes.c_size_t(32))
-    check(result, "make read-only " + target)
+    wanted = struct.pack("QQQQ", attributes, 0, 0, 0)
+    result = libc.syscall(SYS_MOUNT_SETATTR, AT_FDCWD, text(target), AT_RECURSIVE, wanted, ctypes.c_size_t(32))
+    check(result, "set the rights of " + target)
+
+
+def bind_read_only(source, target, devices=False):
+    bind_with(source, target, ATTR_RDONLY | ATTR_NOSUID | (0 if devices else ATTR_NODEV))
 
 
 def place_for(source, target):
@@ -168,7 +172,10 @@ def enter(settings, request):
         mount("tmpfs", root + "/tmp", "tmpfs", MS_NOSUID | MS_NODEV, "mode=1777,size=%d" % request["scratchBytes"])
     for bind in request["binds"]:
         place_for(bind["source"], root + bind["target"])
-        bind_read_only(bind["source"], root + bind["target"])
+        if bind.get("isWritable"):
+            bind_with(bind["source"], root + bind["target"], ATTR_NOSUID | ATTR_NODEV)
+        else:
+            bind_read_only(bind["source"], root + bind["target"])
     mount(None, root, None, MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV)
     os.chdir(root)
     check(libc.syscall(SYS_PIVOT_ROOT, b".", b"."), "pivot_root")

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
-import { readdir, rm } from 'node:fs/promises'
+import { lstat, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { hasCode, readIfThere } from '../../base/files.ts'
 import { tryKill } from '../../base/processes.ts'
@@ -17,9 +17,20 @@ export async function removeAbandoned(options: { stagePlace: string; cgroupPlace
   for (const pid of markedProcesses()) tryKill(pid)
   await removeAbandonedCgroups(options.cgroupPlaces, isAbandoned)
   for (const name of await readdir(options.stagePlace).catch(() => [])) {
-    if (!isAbandoned(name)) continue
+    if (!isAbandoned(name) && !(await isForgotten(options.stagePlace, name))) continue
     await rm(join(options.stagePlace, name), { recursive: true, force: true }).catch(() => undefined)
   }
+}
+
+/** Begins the name of the place where a home's writable folders are. */
+export const writablePrefix = 'folders-'
+const forgottenMs = 30 * 24 * 60 * 60_000
+
+/** Writable folders of a home that has not made one for a month: it may be gone. */
+async function isForgotten(place: string, name: string): Promise<boolean> {
+  if (!name.startsWith(writablePrefix)) return false
+  const found = await lstat(join(place, name)).catch(() => undefined)
+  return found !== undefined && Date.now() - found.mtimeMs > forgottenMs
 }
 
 /** They die with their driver; this finds one that was just being started. */

@@ -6,7 +6,7 @@ import { z } from 'zod'
 import { hasCode, readIfThere } from '../../base/files.ts'
 import { parseJson } from '../../base/json.ts'
 import { setReferenced, tryKill } from '../../base/processes.ts'
-import type { SandboxCommand, SandboxLimits } from '../sandbox.ts'
+import type { SandboxCommand, SandboxLimits, SandboxMount } from '../sandbox.ts'
 import type { Cgroup, CgroupLimits } from './cgroups.ts'
 import { sandboxMark } from './janitor.ts'
 import {
@@ -173,6 +173,7 @@ function fixedArguments(hasFilter: boolean): string[] {
  */
 function callArguments({ root, binds }: Stage, command: PreparedCommand): string[] {
   const readOnly = ({ source, target }: (typeof binds)[number]) => ['--ro-bind', source, target]
+  const asAsked = (mount: SandboxMount) => (mount.isWritable ? ['--bind', mount.source, mount.target] : readOnly(mount))
   return [
     ...root.flatMap((entry) =>
       entry.kind === 'folder' ? ['--ro-bind', entry.path, entry.path] : ['--symlink', entry.target, entry.path],
@@ -187,7 +188,7 @@ function callArguments({ root, binds }: Stage, command: PreparedCommand): string
     ...(command.isWritable
       ? ['--size', String(command.limits.scratchBytes), '--perms', '1777', '--tmpfs', '/tmp']
       : []),
-    ...command.binds.flatMap(readOnly),
+    ...command.binds.flatMap(asAsked),
     ...['--remount-ro', '/', '--chdir', command.workingDirectory],
     ...Object.entries(entryEnvironment(command)).flatMap(([name, value]) => ['--setenv', name, value]),
   ]
@@ -433,7 +434,7 @@ function writeAtOnce(descriptor: number, bytes: Uint8Array): number {
 /** A fully prepared command: its mounts are readable by the sandbox's account. */
 export interface PreparedCommand extends SandboxCommand {
   /** In mount order. */
-  binds: readonly { source: string; target: string }[]
+  binds: readonly SandboxMount[]
   /** With a proxy network: the loopback port inside, and the socket that it leads to. */
   relay: { port: number; path: string } | null
   /** Set if there is no cgroup. */

@@ -2,9 +2,10 @@ import { once } from 'node:events'
 import { chmod, chown, open as openFile } from 'node:fs/promises'
 import { connect, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
-import type { SandboxCommand } from '../sandbox.ts'
+import type { SandboxCommand, SandboxMount } from '../sandbox.ts'
 import { loweredLimits, type PreparedCommand } from './launcher.ts'
 import { innerPath, type Stage } from './stage.ts'
+import { checkedFolder } from './writable-folders.ts'
 
 /** Every program uses UTF-8 with it, and it exists on every machine. */
 export const innerLanguage = 'C.UTF-8'
@@ -47,8 +48,12 @@ export async function prepareSandboxCommand(options: {
     for (const each of releases.splice(0)) await each()
   }
   try {
-    const binds: { source: string; target: string }[] = []
-    for (const { source, target } of command.mounts) {
+    const binds: SandboxMount[] = []
+    for (const { source, target, isWritable } of command.mounts) {
+      if (isWritable) {
+        binds.push({ source: checkedFolder(stage.writable, source), target, isWritable })
+        continue
+      }
       const folder = await stage.folders.hold(source)
       releases.push(folder.release)
       binds.push({ source: folder.path, target })

@@ -14,7 +14,9 @@ import { chmod, chown, copyFile, mkdir, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { ensurePrivateDirectory, readBundledText } from '../../base/files.ts'
+import { sha256 } from '../../base/ids.ts'
 import { type Architecture, buildFilter, encode } from '../system-calls.ts'
+import { writablePrefix } from './janitor.ts'
 import { copyTree, createReadableFolders, type SandboxAccount, systemFolders } from './readable-folders.ts'
 
 /** The path of the sandbox's own files inside. */
@@ -113,6 +115,8 @@ export async function openStage(options: {
     forkServer: { program: at('server/fork-server.py'), settingsFile: at('settings.json') },
     doors: at('doors'),
     folders,
+    /** The place of writable folders: of this home, so that they outlive the driver. */
+    writable: join(place, `${writablePrefix}${sha256(options.directory).slice(0, 16)}`),
     /** Updates the access times, so that no system cleanup deletes the files. */
     touch(): void {
       for (const name of readdirSync(stage, { recursive: true, encoding: 'utf8' })) {
