@@ -237,6 +237,9 @@ function heldFolder(held: Held, root: string) {
     write: (name: string, content: string | Uint8Array, mode?: number) =>
       writeFileAtomically(entry(name), content, mode),
     remove: (name: string) => unlink(entry(name)),
+    /** Only if it is empty; otherwise the system's error. */
+    removeFolder: (name: string) => rmdir(entry(name)),
+    move: (name: string, target: string) => rename(entry(name), target),
     /** Whether it is still below the root from which it was opened. */
     async isInPlace() {
       if (hasDescriptors) return namesBelow(root, await readlink(selfOf(held))) !== undefined

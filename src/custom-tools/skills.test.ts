@@ -239,7 +239,7 @@ describe('skills', () => {
       'tried("scratch", lambda: open("/tmp/new", "w").write("x"))',
       `tried("home", lambda: open(${JSON.stringify(join(home.home, 'familiar.db'))}))`,
       `tried("network", lambda: socket.create_connection(("127.0.0.1", ${port}), 5))`,
-      'tried("reference", lambda: open("references/a.md").read())',
+      'tried("reference", lambda: open(os.environ["SKILL_DIR"] + "/references/a.md").read())',
     ].join('\n')
     home.write('probe', {
       'SKILL.md': skillText('probe'),
@@ -256,7 +256,7 @@ describe('skills', () => {
     })
     server.close()
     expect(ran.text.split('\n').slice(2, -1)).toEqual([
-      `['a b', '$(id)'] in /skill`,
+      `['a b', '$(id)'] in /scratch`,
       expect.stringMatching(/^folder no /),
       'scratch yes 1',
       expect.stringMatching(/^home no /),

@@ -8,9 +8,11 @@ import type { WatchFolder } from '../memory/files/watch-files.ts'
 import type { SystemBlock } from '../models/model.ts'
 import { FamiliarError } from '../protocol/errors.ts'
 import type { SkillDetails, SkillSummary } from '../protocol/tools.ts'
-import type { Sandbox, SandboxOutcome } from '../sandbox/sandbox.ts'
+import type { Sandbox, SandboxMount, SandboxOutcome } from '../sandbox/sandbox.ts'
 import type { Database } from '../storage/database.ts'
+import type { PackagesOf } from '../tools/builtin/outside-tools.ts'
 import { cleanForeignText, pageOf } from '../tools/documents/foreign-text.ts'
+import type { Workbench } from '../tools/files/workbench.ts'
 import { approvedSkill, findSkills, skillLines } from '../tools/skills.ts'
 import { defineTool, failed, succeeded, type Tool, type ToolOutcome } from '../tools/tool.ts'
 import { describeRefusal } from './execute.ts'
@@ -28,6 +30,9 @@ import { createToolStates } from './tool-approval.ts'
 import { type FolderFile, keptKey } from './tool-folder.ts'
 
 const maxAlwaysTokens = 6_000
+const maxMounted = 10
+
+type OpenedSkill = Extract<OpenSkill, { ok: true }>
 
 export type Skills = ReturnType<typeof createSkills>
 
@@ -40,13 +45,16 @@ export function createSkills(dependencies: {
   cacheDirectory: string
   /** The switch that stops every tool: there are no skills in the prompt either. */
   isEnabled(): boolean
-  sandbox: Sandbox
+  sandbox: Pick<Sandbox, 'missingPrograms'>
+  workbench: Pick<Workbench, 'run'>
+  packagesOf: PackagesOf
+  ownerId: string
   database: Database
   clock: Clock
   logger: Logger
   watch?: WatchFolder
 }) {
-  const { directory, directories, isEnabled, sandbox, logger } = dependencies
+  const { directory, directories, isEnabled, logger, ownerId } = dependencies
   const listeners = new Set<() => void>()
   const folders = createSkillFolders({
     ...dependencies,
@@ -61,6 +69,15 @@ export function createSkills(dependencies: {
   const sources = createSourceStore({ directory: join(dependencies.cacheDirectory, 'skills') })
   let pruning: Promise<void> = Promise.resolve()
   let prompt: { lines: string | undefined; always: SystemBlock[] } | undefined
+
+  async function withCopy<T>({ entry, folder }: OpenedSkill, work: (directory: string) => Promise<T>): Promise<T> {
+    const key = keptKey({ ...folder, name: entry.name })
+    const files = folder.files.map(({ path, bytes, isExecutable }) => [path, bytes, isExecutable] as const)
+    return await sources.hold(key, async () => {
+      await pruning
+      return await work(await sources.keep(key, files))
+    })
+  }
 
   function onChange(): void {
     prompt = undefined
@@ -142,19 +159,24 @@ export function createSkills(dependencies: {
     tools: [
       createLoadSkill(folders),
       createReadSkillFile(folders),
-      createRunSkillScript({
-        folders,
-        sandbox,
-        async withCopy({ entry, folder }, work) {
-          const key = keptKey({ ...folder, name: entry.name })
-          const files = folder.files.map(({ path, bytes, isExecutable }) => [path, bytes, isExecutable] as const)
-          return await sources.hold(key, async () => {
-            await pruning
-            return await work(await sources.keep(key, files))
-          })
-        },
-      }),
+      createRunSkillScript({ ...dependencies, folders, withCopy }),
     ] as readonly Tool[],
+    /** Mounts the skills that a command names, as they were approved, while the work runs. */
+    async withMounts<T>(
+      { userId, command }: { userId: string; command: string },
+      work: (mounts: readonly SandboxMount[]) => Promise<T>,
+    ): Promise<T> {
+      const named = new Set([...command.matchAll(/\/skills\/([a-z0-9_-]+)/g)].map(([, name = '']) => name))
+      const names = userId === ownerId && isEnabled() ? [...named].slice(0, maxMounted) : []
+      const mountNext = async (left: readonly string[], mounts: readonly SandboxMount[]): Promise<T> => {
+        const [name, ...rest] = left
+        if (name === undefined) return await work(mounts)
+        const opened = await folders.open(name)
+        if (!opened.ok) return await mountNext(rest, mounts)
+        return await withCopy(opened, (source) => mountNext(rest, [...mounts, { source, target: `/skills/${name}` }]))
+      }
+      return await mountNext(names, [])
+    },
     onChange(listener: () => void): () => void {
       listeners.add(listener)
       return () => void listeners.delete(listener)
@@ -307,34 +329,40 @@ const limits = {
   outputBytes: 1024 ** 2,
   scratchBytes: 64 * 1024 ** 2,
 }
-const environment = { PYTHONDONTWRITEBYTECODE: '1' }
+const environment = { PYTHONDONTWRITEBYTECODE: '1', SKILL_DIR: skillDirectory }
 const argument = z
   .string()
   .max(32_000)
   .refine((text) => !text.includes('\0'), 'It has a NUL.')
 
 /**
- * Runs a script of a skill in the sandbox: without a network, with the skill's folder to read and /tmp to write. The
- * copy that was checked runs, and nothing of it is kept.
+ * Runs a script of a skill in the sandbox: without a network, on the user's files, with the skill's folder to read. The
+ * copy that was checked runs.
  */
 function createRunSkillScript(dependencies: {
   folders: SkillFolders
-  sandbox: Sandbox
+  sandbox: Pick<Sandbox, 'missingPrograms'>
+  workbench: Pick<Workbench, 'run'>
+  packagesOf: PackagesOf
   /** A folder with the files of the skill as it was opened, for as long as the work takes. */
-  withCopy<T>(opened: Extract<OpenSkill, { ok: true }>, work: (directory: string) => Promise<T>): Promise<T>
+  withCopy<T>(opened: OpenedSkill, work: (directory: string) => Promise<T>): Promise<T>
 }): Tool {
-  const { folders, sandbox, withCopy } = dependencies
+  const { folders, sandbox, workbench, packagesOf, withCopy } = dependencies
   return defineTool({
     name: 'run_skill_script',
-    description: 'Run a script of a skill in a sandbox: no network, /tmp to write, the folder of the skill to read.',
+    description:
+      'Run a script of a skill in a sandbox without network, in /workspace: the user’s files. Files written there are ' +
+      'kept and shown to the user; /scratch keeps files for this conversation. The skill is in /skill.',
     input: z.object({
       name: z.string().min(1).max(200),
       path: z.string().min(1).max(1_000),
       args: z.array(argument).max(64).optional(),
       stdin: z.string().max(1_000_000).optional(),
+      packages: z.array(z.string().max(200)).max(20).optional(),
     }),
-    effect: 'idempotent',
-    async run({ name, path, args = [], stdin = '' }, { signal }): Promise<ToolOutcome> {
+    effect: 'at-most-once',
+    reach: () => ({ kind: 'change', destination: null }),
+    async run({ name, path, args = [], stdin = '', packages = [] }, context): Promise<ToolOutcome> {
       const opened = await folders.open(name)
       if (!opened.ok) return failed(opened.problem)
       const file = opened.folder.files.find((one) => one.path === skillFilePath(path))
@@ -345,20 +373,24 @@ function createRunSkillScript(dependencies: {
       try {
         const missing = program.startsWith('/') ? [] : await sandbox.missingPrograms([program])
         if (missing.length > 0) return failed(`${file.path} needs ${program}, which this machine does not have.`)
-        const outcome = await withCopy(opened, (directory) =>
-          sandbox.run({
-            argv: [program, ...given, ...args],
-            environment,
-            workingDirectory: skillDirectory,
+        const wanted = [...new Set([...opened.entry.skill.packages, ...packages])]
+        const ready = await packagesOf(wanted, context.signal)
+        if (!ready.ok) return failed(ready.problem)
+        const { outcome, notes, kept } = await withCopy(opened, (directory) => {
+          // Under both names, because instructions name the files of a skill in either way.
+          const places = [skillDirectory, `/skills/${opened.entry.name}`]
+          const command = {
+            argv: [program, ...given, ...args] as const,
+            environment: { ...environment, ...ready.environment },
             stdin: new TextEncoder().encode(stdin),
-            mounts: [{ source: directory, target: skillDirectory }],
-            isWritable: true,
-            network: { kind: 'none' },
+            mounts: [...ready.mounts, ...places.map((target) => ({ source: directory, target }))],
+            network: { kind: 'none' as const },
             limits,
-            signal,
-          }),
-        )
-        return toOutcome(`${name}/${file.path}`, outcome)
+          }
+          return workbench.run(command, context)
+        })
+        const told = outcome ? toOutcome(`${name}/${file.path}`, outcome) : failed('It was stopped.')
+        return { ...told, ...kept, text: [told.text, ...notes].join('\n') }
       } catch (cause) {
         return failed(describeRefusal(cause))
       }

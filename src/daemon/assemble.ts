@@ -185,7 +185,7 @@ export async function assemble(
   const tools = components.add(openTools({ ...parts, onBuildStep, environment: () => environment }))
   const { capabilities } = tools
   const costReport = (userId: string, period: CostPeriod) => reportCost(database, { userId, period, now: clock.now() })
-  const workspace = components.add(openWorkspace({ ...parts, capabilities, costReport }))
+  const workspace = components.add(openWorkspace({ ...parts, ...tools, capabilities, costReport }))
   core.useWorkspace(workspace.roles)
 
   const memoryApi = httpMemory({ ...parts, spoolDirectory: paths.run })

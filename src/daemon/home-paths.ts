@@ -24,6 +24,8 @@ export function homePaths(home: string) {
     tools: inside('tools'),
     capabilities: inside('capabilities'),
     media: inside('media'),
+    /** Earlier contents of files that a program replaced and that have no versions. */
+    replacedFiles: inside('replaced-files'),
     monitor: inside('monitor.json'),
     backups: inside('backups'),
     log: inside('log'),

@@ -20,6 +20,7 @@ import { createContractTools } from '../custom-tools/catalog.ts'
 import { createCapabilityRuns, createCapabilityShelf } from '../custom-tools/custom-tool.ts'
 import { createCapabilityExecutor } from '../custom-tools/execute.ts'
 import { createPythonPackages, type PythonPackages, packageIndexAt } from '../custom-tools/packages.ts'
+import { createRunPackages } from '../custom-tools/run-packages.ts'
 import { createCapabilitySearch } from '../custom-tools/search.ts'
 import { createCapabilityFolders } from '../custom-tools/share.ts'
 import { createVersionStore } from '../custom-tools/versions.ts'
@@ -82,11 +83,9 @@ export function openTools(
     allowedHosts: () => config().egress.allowedHosts,
     openFetch: (allowedHosts) => createGuardedFetch({ allowedHosts }),
     openProxy: () => openLoopbackProxy(),
-    sandbox,
     runChild,
     putMedia: media.put,
     voice: voice.local,
-    workspace: paths.workspace,
     browserDirectory: paths.browserProfiles,
     environment,
     isRoot: process.getuid?.() === 0,
@@ -138,6 +137,9 @@ export function openTools(
   const unfollow = contract.onChange(triggers.refresh)
 
   return {
+    /** For what runs in the sandbox on the user's files. */
+    packagesOf: createRunPackages({ sandbox, python: packages }),
+    environment,
     catalog: contract.catalog,
     capabilities: opened.capabilities,
     triggers,

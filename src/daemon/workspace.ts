@@ -23,6 +23,7 @@ import {
   type ReadDocument,
 } from '../tools/builtin/file-tools.ts'
 import { createSlashCommand } from '../tools/builtin/message.ts'
+import { createExecTool, type PackagesOf } from '../tools/builtin/outside-tools.ts'
 import { createScheduleTools } from '../tools/builtin/schedule-tools.ts'
 import { createReadPage } from '../tools/documents/read-page.ts'
 import { type AssetActor, type AssetFailure, failure } from '../tools/files/assets.ts'
@@ -34,9 +35,10 @@ import {
   readFileBytes,
 } from '../tools/files/file-backend.ts'
 import { createFinders } from '../tools/files/finders.ts'
-import { type Assets, openAssets } from '../tools/files/open-assets.ts'
+import { type Assets, openAssets, type UntrustedFiles } from '../tools/files/open-assets.ts'
 import { namedBlockUri } from '../tools/files/pins.ts'
 import { expandReferences, fenced, imageTypeOf, oneLineName, type ReferenceText } from '../tools/files/references.ts'
+import { createWorkbench } from '../tools/files/workbench.ts'
 import type { ToolRegistry } from '../tools/registry.ts'
 import type { Essentials } from './daemon.ts'
 import { createSchedules } from './scheduler/create-schedules.ts'
@@ -51,6 +53,9 @@ export function openWorkspace(
     sandbox: Sandbox
     media: MediaStore
     ownerId: string
+    packagesOf: PackagesOf
+    /** Of programs on this machine. */
+    environment: Readonly<Record<string, string>>
   } & Pick<
       CommandServices,
       'memory' | 'capabilities' | 'costReport' | 'modelsOf' | 'chooseModel' | 'permissions' | 'askModel'
@@ -88,8 +93,22 @@ export function openWorkspace(
     },
     clock,
   })
+  const workbench = createWorkbench({
+    ...dependencies,
+    ...opened,
+    boundsOf,
+    foldersOf: () => [],
+    putMedia: dependencies.media.put,
+    async activeSessions(ids) {
+      if (ids.length === 0) return new Set()
+      const rows = database.read.selectFrom('sessions').select('id').where('id', 'in', ids)
+      return new Set((await rows.where('state', '=', 'active').execute()).map(({ id }) => id))
+    },
+    replacedDirectory: paths.replacedFiles,
+  })
   const skills = createSkills({
     ...dependencies,
+    workbench,
     directory: paths.skills,
     directories: () => config().skills.directories,
     cacheDirectory: paths.cache,
@@ -107,10 +126,19 @@ export function openWorkspace(
   const { redact } = dependencies.redactor
   const commands = createCommands({ ...dependencies, ...opened, redact, skills, schedules, tools: registry })
   const tools = [
-    ...createAssetTools({ ...opened, ...documentsIn(boundsOf, readDocument) }),
+    ...createAssetTools({ ...opened, ...documentsIn(boundsOf, readDocument, opened.untrusted) }),
     ...createScheduleTools({ schedules }),
     ...skills.tools,
     createSlashCommand({ commands }),
+    createExecTool({
+      workbench,
+      packagesOf: dependencies.packagesOf,
+      withSkills: skills.withMounts,
+      runChild: createRunChild({ clock }),
+      settings: () => config().tools.exec,
+      workspace: paths.workspace,
+      environment: dependencies.environment,
+    }),
   ]
   for (const tool of tools) registry.add(tool)
 
@@ -145,7 +173,7 @@ export function openWorkspace(
     readSchedules: schedules.look,
     async stop() {
       await schedules.close()
-      await Promise.all([skills.close(), finders.close()])
+      await Promise.all([skills.close(), finders.close(), workbench.close()])
     },
   }
 }
@@ -157,14 +185,16 @@ const keptDocuments = 4
 function documentsIn(
   boundsOf: (userId: string) => FileBounds,
   readDocument: ReadDocument,
+  untrusted: Pick<UntrustedFiles, 'has'>,
 ): Required<Pick<AssetNeeds, 'readDocument'>> {
   const kept = new Map<string, string>()
   return {
     async readDocument({ userId, path, signal }) {
       const file = await readFileBytes(boundsOf(userId), { path, maxBytes: maxDocumentBytes })
       if (!file.ok) return file
-      const { data, trust } = file
+      const { data } = file
       const key = sha256(data)
+      const trust = (await untrusted.has(userId, key)) ? ('untrusted' as const) : file.trust
       const known = kept.get(key)
       if (known !== undefined) return { ok: true, path: file.path, text: known, trust }
       const read = await readDocument({ name: file.path, mediaType: '', bytes: data }, signal)
@@ -182,8 +212,9 @@ function createExpandMessage(needs: {
   assets: Pick<Assets, 'read' | 'load'>
   boundsOf(userId: string): FileBounds
   media: Pick<MediaStore, 'put'>
+  untrusted: Pick<UntrustedFiles, 'has'>
 }): ExpandMessage {
-  const { assets, boundsOf, media } = needs
+  const { assets, boundsOf, media, untrusted } = needs
   /** For an oversized file, its beginning. */
   async function read(userId: string, path: string): Promise<ReferenceText | AssetFailure> {
     const actor: AssetActor = { userId, author: 'user', agent: 'main', trust: 'owner' }
@@ -199,7 +230,11 @@ function createExpandMessage(needs: {
       signal,
       readFile: ({ path }) => read(userId, path),
       readBlock: ({ path }) => read(userId, namedBlockUri(path)),
-      readBytes: ({ path, maxBytes }) => readFileBytes(boundsOf(userId), { path, maxBytes }),
+      async readBytes({ path, maxBytes }) {
+        const file = await readFileBytes(boundsOf(userId), { path, maxBytes })
+        if (!file.ok || !(await untrusted.has(userId, sha256(file.data)))) return file
+        return { ...file, trust: 'untrusted' }
+      },
       keepMedia: media.put,
       asData,
     })

@@ -122,6 +122,8 @@ export const mediaPartSchema = z.object({
   mediaType: z.string(),
   name: z.string(),
   bytes: z.number().int().nonnegative(),
+  /** Of a file that a tool made: its path in the user's workspace. */
+  path: z.string().optional(),
   reading: mediaReadingSchema.optional(),
 })
 export type MediaPart = z.infer<typeof mediaPartSchema>

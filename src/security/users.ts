@@ -292,6 +292,7 @@ export const userTables = {
   client_calls: own('session_id', 'call_id'),
   pins: own('user_id', 'agent', 'label'),
   asset_versions: own('user_id', 'uri', 'version'),
+  untrusted_files: own('user_id', 'hash'),
   blocks: own('user_id', 'label'),
   outbox: own('id'),
   delivery_cursors: partsOf('sessions', 'session_id', notExported),

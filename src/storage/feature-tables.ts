@@ -9,6 +9,8 @@ export type WithDefaults<Row, Name extends keyof Row> = Omit<Row, Name> & { [Key
 export interface WorkspaceTables {
   blocks: WithDefaults<BlockRow, 'is_deleted'>
   asset_versions: AssetVersionRow
+  /** By the hash of their content, wherever a copy lies. */
+  untrusted_files: { user_id: string; hash: string; at: number }
   pins: {
     user_id: string
     /** `main`, or the session of a fork. */

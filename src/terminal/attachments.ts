@@ -1,6 +1,6 @@
-import { isUtf8 } from 'node:buffer'
 import { open } from 'node:fs/promises'
-import { basename, extname } from 'node:path'
+import { basename } from 'node:path'
+import { mediaTypeOf } from '../base/media-types.ts'
 import { formatBytes } from '../base/text.ts'
 import type { Attachment } from '../protocol/api.ts'
 import { type CommandContext, CommandError, usageError, whyUnreadable } from './command.ts'
@@ -42,28 +42,4 @@ async function readRegularFile(path: string, room: number, maxBytes: number): Pr
   } finally {
     await file.close()
   }
-}
-
-const mediaTypes: Record<string, string> = {
-  '.png': 'image/png',
-  '.jpg': 'image/jpeg',
-  '.jpeg': 'image/jpeg',
-  '.gif': 'image/gif',
-  '.webp': 'image/webp',
-  '.pdf': 'application/pdf',
-  '.json': 'application/json',
-  '.csv': 'text/csv',
-  '.md': 'text/markdown',
-  '.html': 'text/html',
-  '.mp3': 'audio/mpeg',
-  '.ogg': 'audio/ogg',
-  '.wav': 'audio/wav',
-  '.mp4': 'video/mp4',
-  '.zip': 'application/zip',
-}
-
-function mediaTypeOf(path: string, data: Buffer): string {
-  const known = mediaTypes[extname(path).toLowerCase()]
-  if (known) return known
-  return isUtf8(data) && !data.includes(0) ? 'text/plain' : 'application/octet-stream'
 }

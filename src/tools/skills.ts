@@ -14,6 +14,8 @@ export interface Skill {
   isAlways: boolean
   license: string | null
   compatibility: string | null
+  /** Python packages, or `npm:NAME`, that its scripts need. */
+  packages: readonly string[]
   /** Deviations from the format that were accepted. */
   notes: readonly string[]
 }
@@ -105,6 +107,7 @@ export async function readSkill(text: string, { folder }: { folder: string }): P
       isAlways: isTrue(value.always) || isTrue(inner(value.metadata, 'always')),
       license: scalar(value.license) ?? null,
       compatibility: scalar(value.compatibility) ?? null,
+      packages: packagesOf(value.packages ?? inner(value.metadata, 'packages')),
       notes,
     },
   }
@@ -155,6 +158,14 @@ function scalar(value: YamlValue | undefined): string | undefined {
 function inner(value: YamlValue | undefined, key: string): YamlValue | undefined {
   if (value === undefined || typeof value === 'string' || Array.isArray(value)) return undefined
   return Object.hasOwn(value, key) ? value[key] : undefined
+}
+
+const maxPackages = 20
+
+/** A list, or names in one line with blanks or commas between them. */
+function packagesOf(value: YamlValue | undefined): string[] {
+  const names = Array.isArray(value) ? value.map((one) => scalar(one)) : (scalar(value)?.split(/[\s,]+/) ?? [])
+  return names.filter((name) => name !== undefined && name !== '').slice(0, maxPackages) as string[]
 }
 
 function isTrue(value: YamlValue | undefined): boolean {

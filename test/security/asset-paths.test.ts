@@ -196,6 +196,7 @@ describe('paths that try to get out', () => {
     const { workspace, outside, shared } = store
     const backend = createFileBackend({
       boundsOf: () => ({ roots: [{ path: workspace, trust: 'owner' }], closed: [] }),
+      makesPrompt: async () => false,
     })
     const target = join(outside, 'late')
     mkdirSync(target)

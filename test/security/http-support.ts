@@ -52,6 +52,7 @@ import { openServedCapabilities, type ServedCapabilities } from '../support/serv
 import { createServedVoice, type ServedVoice } from '../support/served-voice.ts'
 import { unknownTool } from '../support/triggers.ts'
 import { createUnsandboxedDriver } from '../support/unsandboxed-driver.ts'
+import { fileless, noPackages } from '../support/workbench.ts'
 
 export const bodyLimit = 4096
 export const attachmentLimit = 3000
@@ -243,6 +244,9 @@ export async function serveFamiliar(
     cacheDirectory: join(familiar.home, 'cache'),
     isEnabled: () => true,
     sandbox,
+    workbench: fileless({ sandbox, clock }),
+    packagesOf: noPackages,
+    ownerId: familiar.userId,
     database,
     clock,
     logger: silentLogger,

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Label } from '../../src/protocol/messages.ts'
 import type { AssetActor, AssetBackend } from '../../src/tools/files/assets.ts'
+import type { FileBounds } from '../../src/tools/files/file-backend.ts'
 import { openAssets } from '../../src/tools/files/open-assets.ts'
 import { createManualClock } from './manual-clock.ts'
 import { openTestDatabase } from './open-test-database.ts'
@@ -25,20 +26,21 @@ export async function openAssetStore(options: { budget?: number; others?: AssetB
     })
   }
   const limits = { budget: options.budget ?? 100_000 }
+  const boundsOf = (userId: string): FileBounds => ({
+    roots:
+      userId === 'max'
+        ? [
+            { path: workspace, trust: 'owner' },
+            { path: shared, trust: 'untrusted' },
+          ]
+        : [],
+    closed: [home],
+  })
   const opened = openAssets({
     database,
     clock,
     budget: () => limits.budget,
-    boundsOf: (userId) => ({
-      roots:
-        userId === 'max'
-          ? [
-              { path: workspace, trust: 'owner' },
-              { path: shared, trust: 'untrusted' },
-            ]
-          : [],
-      closed: [home],
-    }),
+    boundsOf,
     promptFiles: () => ['TONE.md'],
     promptFolders: () => [join(shared, 'abilities')],
     ...(options.others && { others: options.others }),
@@ -46,6 +48,7 @@ export async function openAssetStore(options: { budget?: number; others?: AssetB
   await opened.pinned.start()
   return {
     ...opened,
+    boundsOf,
     base,
     home,
     workspace,

@@ -20,6 +20,7 @@ import { capabilityManifest } from './capabilities.ts'
 import { createManualClock } from './manual-clock.ts'
 import { openScriptedFamiliar } from './scripted-familiar.ts'
 import { createUnsandboxedDriver } from './unsandboxed-driver.ts'
+import { fileless, noPackages } from './workbench.ts'
 
 /** The other user of `openCommands`: everything here belongs to the first. */
 export const stranger = 'user-2'
@@ -49,12 +50,16 @@ export async function openCommands(options: { model: LanguageModel; fast?: Langu
     boundsOf: () => ({ roots: [{ path: workspace, trust: 'owner' }], closed: [] }),
   })
   await opened.pinned.start()
+  const sandbox = createSandbox(async () => [createUnsandboxedDriver()])
   const skills = createSkills({
     directory: join(workspace, 'skills'),
     directories: () => [],
     cacheDirectory: join(home, 'cache'),
     isEnabled: () => true,
-    sandbox: createSandbox(async () => [createUnsandboxedDriver()]),
+    sandbox,
+    workbench: fileless({ sandbox, clock }),
+    packagesOf: noPackages,
+    ownerId: userId,
     database,
     clock,
     logger: silentLogger,

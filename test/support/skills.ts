@@ -9,6 +9,7 @@ import type { Sandbox } from '../../src/sandbox/sandbox.ts'
 import type { ToolOutcome } from '../../src/tools/tool.ts'
 import { openTestDatabase } from './open-test-database.ts'
 import { toolContext } from './tool-context.ts'
+import { fileless, noPackages } from './workbench.ts'
 
 export function skillText(name: string, more = '', body = `Do as ${name} says.`): string {
   return `---\nname: ${name}\ndescription: What ${name} is for.\n${more}---\n${body}\n`
@@ -29,6 +30,9 @@ export async function openSkills({ sandbox }: { sandbox: Sandbox }) {
       cacheDirectory: join(home, 'cache'),
       isEnabled: () => switches.isEnabled,
       sandbox,
+      workbench: fileless({ sandbox, clock }),
+      packagesOf: noPackages,
+      ownerId: 'max',
       database,
       clock,
       logger: silentLogger,

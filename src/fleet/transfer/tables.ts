@@ -65,6 +65,7 @@ export const movedTables: Record<Exclude<keyof Tables, TablesOfTheMoment>, reado
   build_files: ['build_id', 'path'],
   blocks: ['user_id', 'label'],
   asset_versions: ['user_id', 'uri', 'version'],
+  untrusted_files: ['user_id', 'hash'],
   pins: ['user_id', 'agent', 'label'],
   schedules: ['id'],
   schedule_runs: ['schedule_id', 'due_at'],

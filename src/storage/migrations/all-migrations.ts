@@ -10,6 +10,7 @@ import { fleet } from './0009-fleet.ts'
 import { indexKeys } from './0010-index-keys.ts'
 import { searchEveryText } from './0011-search-every-text.ts'
 import { permissions } from './0012-permissions.ts'
+import { untrustedFiles } from './0014-untrusted-files.ts'
 import type { Migration } from './migration.ts'
 
 /** In the order of their names. A released migration never changes and never leaves the list. */
@@ -26,4 +27,5 @@ export const allMigrations: readonly Migration[] = [
   indexKeys,
   searchEveryText,
   permissions,
+  untrustedFiles,
 ]

@@ -177,6 +177,7 @@ describe('migrations', () => {
       trigger_runs: true,
       users: true,
       asset_versions: true,
+      untrusted_files: true,
       blocks: true,
       client_calls: true,
       pins: true,

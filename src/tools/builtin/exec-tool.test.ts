@@ -1,9 +1,10 @@
 import { spawnSync } from 'node:child_process'
-import { mkdtemp, realpath, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp, realpath, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { toolContext } from '../../../test/support/tool-context.ts'
+import { fileless, noPackages } from '../../../test/support/workbench.ts'
 import { systemClock } from '../../base/clock.ts'
 import { silentLogger } from '../../base/logger.ts'
 import { createRunChild } from '../../base/processes.ts'
@@ -30,7 +31,12 @@ beforeEach(async () => {
 })
 afterEach(() => rm(workspace, { recursive: true }))
 
-const sandbox: Pick<Sandbox, 'run'> = {
+const sandbox: Pick<Sandbox, 'run' | 'makeFolder'> = {
+  async makeFolder(name) {
+    const path = join(workspace, name)
+    await mkdir(path, { recursive: true })
+    return { path, owner: null }
+  },
   async run(command) {
     commands.push(command)
     return {
@@ -48,7 +54,9 @@ const sandbox: Pick<Sandbox, 'run'> = {
 
 function exec() {
   return createExecTool({
-    sandbox,
+    workbench: fileless({ sandbox, clock: systemClock() }),
+    packagesOf: noPackages,
+    withSkills: (_asked, work) => work([]),
     runChild: createRunChild({ clock: systemClock() }),
     settings: () => ({ host }),
     workspace,
@@ -57,7 +65,7 @@ function exec() {
 }
 
 describe('exec', () => {
-  it('SEC-12 runs in the sandbox by default: no network, nothing mounted, no environment', async () => {
+  it('SEC-12 runs in the sandbox by default: no network, only a scratch folder mounted, no environment', async () => {
     answer = async () => ({ stdout: Buffer.from('4\n') })
     const outcome = await exec().run({ command: 'echo $((2+2))', seconds: 5 }, toolContext())
     expect(outcome).toEqual({ text: '[exit code 0, 0.0 s]\n4', isError: false })
@@ -65,9 +73,9 @@ describe('exec', () => {
       {
         argv: ['bash', '--noprofile', '--norc', '-c', 'echo $((2+2))'],
         environment: {},
-        mounts: [],
+        mounts: [{ source: join(workspace, 'scratch-session'), target: '/scratch', isWritable: true }],
         network: { kind: 'none' },
-        workingDirectory: '/tmp',
+        workingDirectory: '/scratch',
         isWritable: true,
         limits: { wallMs: 5_000 },
       },
@@ -145,7 +153,9 @@ describe.skipIf(!hasBubblewrap)('exec in the real sandbox (needs bubblewrap)', (
     const real = createSandbox(async () => [createEmbeddedDriver({ directory: workspace, logger: silentLogger })])
     if ((await real.status()).driver === null) context.skip('the sandbox does not hold on this machine')
     const tool = createExecTool({
-      sandbox: real,
+      workbench: fileless({ sandbox: real, clock: systemClock() }),
+      packagesOf: noPackages,
+      withSkills: (_asked, work) => work([]),
       runChild: () => Promise.reject(new Error('not on the machine itself')),
       settings: () => ({ host: 'ask' }),
       workspace,

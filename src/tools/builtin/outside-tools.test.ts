@@ -3,7 +3,6 @@ import { createKeptMedia } from '../../../test/support/kept-media.ts'
 import { systemClock } from '../../base/clock.ts'
 import { createRunChild } from '../../base/processes.ts'
 import { estimateTokens } from '../../base/tokens.ts'
-import { SandboxUnavailable } from '../../sandbox/sandbox.ts'
 import { createGuardedFetch } from '../../security/network/guarded-fetch.ts'
 import { openLoopbackProxy } from '../../security/network/sandbox-proxy.ts'
 import { createOutsideTools, type OutsideNeeds } from './outside-tools.ts'
@@ -22,10 +21,8 @@ function outside(settings: Partial<ReturnType<OutsideNeeds['settings']>> = {}) {
     allowedHosts: () => [],
     openFetch: (allowedHosts) => createGuardedFetch({ allowedHosts }),
     openProxy: () => openLoopbackProxy(),
-    sandbox: { run: () => Promise.reject(new SandboxUnavailable('none')) },
     runChild: createRunChild({ clock }),
     putMedia: createKeptMedia().putMedia,
-    workspace: '/',
     browserDirectory: '/nowhere',
     environment: {},
     isRoot: false,
@@ -41,7 +38,7 @@ describe('createOutsideTools', () => {
     )
     console.info('outside tools, tokens:', tokens)
     expect(tools.map(({ core }) => core)).toEqual(tools.map(() => false))
-    expect(Object.keys(tokens)).toEqual(['web_fetch', 'web_search', 'browser', 'exec', 'tts', 'chart'])
+    expect(Object.keys(tokens)).toEqual(['web_fetch', 'web_search', 'browser', 'tts', 'chart'])
     expect(Math.max(...Object.values(tokens))).toBeLessThan(250)
   })
 })

@@ -6,12 +6,13 @@ import type { LocalVoice } from '../../models/speech/local-voice.ts'
 import type { Speaker } from '../../models/speech/speaker.ts'
 import { createSpeaker } from '../../models/speech/speaker.ts'
 import type { SpeechSettings } from '../../models/speech/speech.ts'
-import { type Sandbox, type SandboxEnd, SandboxUnavailable } from '../../sandbox/sandbox.ts'
+import { type SandboxEnd, type SandboxMount, SandboxUnavailable } from '../../sandbox/sandbox.ts'
 import { commandParts } from '../../security/command-rules.ts'
 import { type AllowedHost, createListedHosts } from '../../security/network/destinations.ts'
 import type { LoopbackProxy } from '../../security/network/sandbox-proxy.ts'
 import { cleanForeignText, documentKind, pageOf } from '../documents/foreign-text.ts'
 import { createReadPage, type ReadPage } from '../documents/read-page.ts'
+import type { Workbench } from '../files/workbench.ts'
 import { defineTool, failed, type Tool, type ToolOutcome } from '../tool.ts'
 import { createBrowserTool } from './browser-tool.ts'
 import { createChart } from './chart.ts'
@@ -33,12 +34,10 @@ export interface OutsideNeeds {
   allowedHosts: () => readonly AllowedHost[]
   openFetch: OpenFetch
   openProxy: () => Promise<LoopbackProxy>
-  sandbox: Pick<Sandbox, 'run'>
   runChild: RunChild
   putMedia: PutMedia
   /** The voice models of this machine, released by their creator. Undefined: there are none. */
   voice?: LocalVoice
-  workspace: string
   browserDirectory: string
   /** The environment of programs on this machine: PATH and the like, without secrets. */
   environment: Readonly<Record<string, string>>
@@ -70,7 +69,6 @@ export function createOutsideTools(needs: OutsideNeeds) {
     tools: [
       ...createWebTools({ ...needs, fetches, webSearch: () => settings().webSearch }),
       browser.tool,
-      createExecTool({ ...needs, settings: () => settings().exec }),
       createSpeechTool({ ...needs, speaker }),
       createChart(needs),
     ],
@@ -120,6 +118,21 @@ function textOf(bytes: Uint8Array): string {
   return cleanForeignText(Buffer.from(bytes).toString()).trim()
 }
 
+/** Packages for one run: what is mounted, and the variables that let programs find it. */
+export type PackagesOf = (
+  names: readonly string[],
+  signal: AbortSignal,
+) => Promise<
+  | { ok: true; mounts: readonly SandboxMount[]; environment: Readonly<Record<string, string>> }
+  | { ok: false; problem: string }
+>
+
+/** Mounts the enabled skills that the command names while the work runs. */
+export type WithSkills = <T>(
+  asked: { userId: string; command: string },
+  work: (mounts: readonly SandboxMount[]) => Promise<T>,
+) => Promise<T>
+
 /** The beginning and end of a program's output are the most useful. */
 function withoutMiddle(text: string, limit: number): string {
   if (text.length <= limit) return text
@@ -128,8 +141,12 @@ function withoutMiddle(text: string, limit: number): string {
   return `${head}\n[… ${text.length - head.length - tail.length} characters left out …]\n${tail}`
 }
 
-interface ExecNeeds {
-  sandbox: Pick<Sandbox, 'run'>
+export interface ExecNeeds {
+  workbench: Pick<Workbench, 'run'>
+  /** The Python and npm packages of a run; `packagesOf` explains what it could not get. */
+  packagesOf: PackagesOf
+  /** The skills, read-only. */
+  withSkills: WithSkills
   runChild: RunChild
   settings: () => { host: 'ask' | 'never' }
   workspace: string
@@ -148,26 +165,40 @@ export function createExecTool(needs: ExecNeeds): Tool {
   return defineTool({
     name: 'exec',
     description:
-      'Run a bash command in a fresh sandbox: no network, none of the user’s files, /tmp writable. ' +
+      'Run a bash command in a sandbox without network, in /workspace: the user’s files. Files written there are kept ' +
+      'and shown to the user. /scratch keeps files for this conversation, /skills/NAME has the files of a skill. ' +
       'host: true runs it on the machine itself, in the workspace; the user is asked first.',
     input: z.object({
       command: z.string().min(1).max(20_000),
       host: z.boolean().default(false),
       seconds: z.int().min(1).max(300).default(30),
+      packages: z.array(z.string().max(200)).max(20).optional().describe('Python packages; npm:NAME for Node'),
     }),
     effect: 'at-most-once',
     reach({ command, host }) {
-      if (!host) return { kind: 'read', destination: null }
+      if (!host) return { kind: 'change', destination: null }
       return { kind: 'host', destination: 'exec:host', grants: commandParts(command) ?? [] }
     },
-    async run({ command, host, seconds }, { signal }) {
-      const program = { argv: [...bash, command] as const, stdin: new Uint8Array(), signal }
+    async run({ command, host, seconds, packages = [] }, context) {
+      const { signal } = context
+      const program = { argv: [...bash, command] as const, stdin: new Uint8Array() }
       const wallMs = seconds * 1_000
       if (!host) {
         const limits = { ...sandboxLimits, wallMs }
-        const place = { environment: {}, workingDirectory: '/tmp', mounts: [], isWritable: true }
-        const run = needs.sandbox.run({ ...program, ...place, network: { kind: 'none' }, limits })
-        return await run.then(describeRun, describeUnavailable)
+        try {
+          const given = await needs.packagesOf(packages, signal)
+          if (!given.ok) return failed(given.problem)
+          const { environment } = given
+          return await needs.withSkills({ userId: context.userId, command }, async (skills) => {
+            const mounts = [...given.mounts, ...skills]
+            const asked = { ...program, environment, mounts, network: { kind: 'none' as const }, limits }
+            const { outcome, notes, kept } = await needs.workbench.run(asked, context)
+            const described = outcome ? describeRun(outcome) : failed('[stopped]')
+            return { ...described, ...kept, text: [described.text, ...notes].join('\n') }
+          })
+        } catch (cause) {
+          return describeUnavailable(cause)
+        }
       }
       if (needs.settings().host === 'never') {
         return failed(
@@ -176,7 +207,7 @@ export function createExecTool(needs: ExecNeeds): Tool {
       }
       const { environment, workspace: workingDirectory } = needs
       const limits = { wallMs, outputBytes }
-      const outcome = await needs.runChild({ ...program, environment, workingDirectory, limits })
+      const outcome = await needs.runChild({ ...program, signal, environment, workingDirectory, limits })
       // Output of a command on the host may be untrusted, and from any file.
       return { ...describeRun(outcome), label: 'untrusted', isPrivate: true }
     },

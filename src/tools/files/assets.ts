@@ -39,6 +39,12 @@ export interface AssetPlace {
   path: string
 }
 
+export interface LocatedAsset extends AssetPlace {
+  ok: true
+  /** Of a file: the trust of its folder. */
+  folderTrust?: Label
+}
+
 export interface StoredAsset {
   content: string
   /** The trust of its content if none is recorded. */
@@ -96,7 +102,7 @@ export interface AssetBackend {
   /** The scheme of its addresses, before `://`; `file` has plain paths. */
   readonly scheme: string
   /** The canonical address of a name, whether or not it exists. */
-  locate(actor: AssetActor, path: string): Promise<({ ok: true } & AssetPlace) | AssetFailure>
+  locate(actor: AssetActor, path: string): Promise<LocatedAsset | AssetFailure>
   /** The complete text, or the reason why not: never more than `maxBytes`, and only text. */
   read(actor: AssetActor, place: AssetPlace, maxBytes: number): Promise<({ ok: true } & StoredAsset) | AssetFailure>
   /** Everything under a folder, sorted by path; an empty prefix means all. */

@@ -209,6 +209,22 @@ function isPromptFile(names: readonly string[], others: readonly string[] = []):
   return foldedFiles.has(way) || others.some((other) => other.split('/').filter(Boolean).map(fold).join('/') === way)
 }
 
+/** Whether a file, or a folder, is part of the agent's own prompt. */
+export type MakesPrompt = (location: Pick<FileLocation, 'inWorkspace' | 'real'>) => Promise<boolean>
+
+export function createMakesPrompt(dependencies: {
+  promptFiles?: (() => readonly string[]) | undefined
+  /** Folders anywhere whose files can be put into the prompt. */
+  promptFolders?: (() => readonly string[]) | undefined
+}): MakesPrompt {
+  const { promptFiles = () => [], promptFolders = () => [] } = dependencies
+  return async ({ inWorkspace, real }) => {
+    if (inWorkspace && isPromptFile(inWorkspace, promptFiles())) return true
+    const folders = await Promise.all(promptFolders().map(realOrWritten))
+    return folders.some((folder) => namesBelow(folder, real) !== undefined)
+  }
+}
+
 type FileStat = Awaited<ReturnType<OpenFolder['look']>>
 
 /** The type of a name in an open folder. A file with two names may come from outside. */
@@ -251,17 +267,9 @@ type StoredFile = ({ ok: true } & StoredAsset & { mode: number }) | AssetFailure
 /** Files of the allowed folders. Text only: other files are neither shown nor replaced. */
 export function createFileBackend(dependencies: {
   boundsOf(userId: string): FileBounds
-  promptFiles?: () => readonly string[]
-  /** Folders anywhere whose files can be put into the prompt. */
-  promptFolders?: () => readonly string[]
+  makesPrompt: MakesPrompt
 }): AssetBackend {
-  const { boundsOf, promptFiles = () => [], promptFolders = () => [] } = dependencies
-
-  async function makesPrompt({ inWorkspace, real }: FileLocation): Promise<boolean> {
-    if (inWorkspace && isPromptFile(inWorkspace, promptFiles())) return true
-    const folders = await Promise.all(promptFolders().map(realOrWritten))
-    return folders.some((folder) => namesBelow(folder, real) !== undefined)
-  }
+  const { boundsOf, makesPrompt } = dependencies
 
   /** Resolved for each call: the current state decides about access. */
   async function reach<T>(
@@ -280,7 +288,9 @@ export function createFileBackend(dependencies: {
     scheme: 'file',
     async locate(actor, path) {
       const location = await locateFile(boundsOf(actor.userId), path)
-      return location.ok ? { ok: true, uri: `file://${location.real}`, path: location.path } : location
+      return location.ok
+        ? { ok: true, uri: `file://${location.real}`, path: location.path, folderTrust: location.root.trust }
+        : location
     },
     read: (actor, place, maxBytes) =>
       reach(actor, place, async (location) => {

@@ -25,7 +25,7 @@ import {
   type StoredAsset,
   tooLarge,
 } from './assets.ts'
-import { createFileBackend, type FileBounds } from './file-backend.ts'
+import { createFileBackend, createMakesPrompt, type FileBounds } from './file-backend.ts'
 import {
   blockUri,
   checkBudget,
@@ -52,9 +52,13 @@ export function openAssets(dependencies: {
   const { database, others = [] } = dependencies
   const pinned = createPinnedBlocks(dependencies)
   const needs = { ...dependencies, onPinnedChanged: pinned.refresh }
-  const backends = [createFileBackend(dependencies), createBlockBackend(needs), ...others]
+  const makesPrompt = createMakesPrompt(dependencies)
+  const untrusted = createUntrustedFiles(dependencies)
+  const backends = [createFileBackend({ ...dependencies, makesPrompt }), createBlockBackend(needs), ...others]
   return {
-    assets: createAssets({ ...dependencies, backends }),
+    assets: createAssets({ ...dependencies, backends, untrusted }),
+    untrusted,
+    makesPrompt,
     pins: createPins(needs),
     pinned,
     async agentOf(userId: string, sessionId: string): Promise<string> {
@@ -239,6 +243,27 @@ export function parseAddress(text: string): { ok: true; scheme: string; path: st
   return { ok: true, scheme: otherNames[lower] ?? lower, path: rest }
 }
 
+export type UntrustedFiles = ReturnType<typeof createUntrustedFiles>
+
+/** Files without versions that are not as trusted as their folder: by content, so that a copy is recognized too. */
+function createUntrustedFiles({ database, clock }: { database: Database; clock: Clock }) {
+  return {
+    async has(userId: string, hash: string): Promise<boolean> {
+      const rows = database.read.selectFrom('untrusted_files').select('hash')
+      return (await rows.where((row) => row.and({ user_id: userId, hash })).executeTakeFirst()) !== undefined
+    },
+    async add(userId: string, hash: string): Promise<void> {
+      await database.write((writer) =>
+        writer
+          .insertInto('untrusted_files')
+          .values({ user_id: userId, hash, at: clock.now() })
+          .onConflict((conflict) => conflict.doNothing())
+          .execute(),
+      )
+    },
+  }
+}
+
 /** Changed text is kept as a version, so the limit is smaller than for reading. */
 const maxWrittenBytes = 2_000_000
 const maxReadBytes = 64_000_000
@@ -260,7 +285,13 @@ type MakeNext = (
  */
 export type Assets = ReturnType<typeof createAssets>
 
-function createAssets(dependencies: { backends: readonly AssetBackend[]; database: Database; clock: Clock }) {
+function createAssets(dependencies: {
+  backends: readonly AssetBackend[]
+  database: Database
+  clock: Clock
+  untrusted: Pick<UntrustedFiles, 'has'>
+}) {
+  const { untrusted } = dependencies
   const backends = new Map(dependencies.backends.map((backend) => [backend.scheme, backend]))
   const versions = createAssetVersions(dependencies)
   const oneAtATime = createKeyedLock()
@@ -290,8 +321,12 @@ function createAssets(dependencies: { backends: readonly AssetBackend[]; databas
     const newest = await versions.newest(actor.userId, place.uri)
     const { content, modifiedAt } = stored
     // Content that was once untrusted stays so until it is replaced completely, even after edits by others.
-    const trust = newest?.content == null ? stored.trust : newest.trust
+    const trust = newest?.content == null ? await trustOf(actor, stored) : newest.trust
     return { ok: true, ...place, content, etag: etagOf(content), version: newest?.version ?? 0, trust, modifiedAt }
+  }
+
+  async function trustOf({ userId }: AssetActor, { trust, content }: StoredAsset): Promise<Label> {
+    return (await untrusted.has(userId, sha256(content))) ? 'untrusted' : trust
   }
 
   async function change(
@@ -388,6 +423,16 @@ function createAssets(dependencies: { backends: readonly AssetBackend[]; databas
     async list(actor: AssetActor, { prefix }: { prefix: string }) {
       const found = backendOf(prefix || '.')
       return found.ok ? await found.backend.list(actor, prefix && found.path) : found
+    },
+
+    /** The trust of a file with this content, read or not. */
+    async trustOf(actor: AssetActor, { path, hash }: { path: string; hash: string }): Promise<Label> {
+      if (await untrusted.has(actor.userId, hash)) return 'untrusted'
+      const found = backendOf(path)
+      const place = found.ok ? await found.backend.locate(actor, found.path) : found
+      if (!place.ok) return 'untrusted'
+      const newest = await versions.newest(actor.userId, place.uri)
+      return newest?.content == null ? (place.folderTrust ?? 'untrusted') : newest.trust
     },
 
     async stat(actor: AssetActor, { path }: { path: string }) {
