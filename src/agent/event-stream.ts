@@ -385,6 +385,7 @@ export function turnEndFrom(sessionId: string, turn: TurnState, ended: TurnEnded
     toolCalls: ended.toolCalls,
     cards: turn.cards,
     attachments: turn.attachments ?? [],
+    files: turn.files ?? [],
     model: turn.model,
     rounds: turn.rounds,
     usage: turn.usage,

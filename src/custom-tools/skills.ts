@@ -390,7 +390,7 @@ function createRunSkillScript(dependencies: {
           return workbench.run(command, context)
         })
         const told = outcome ? toOutcome(`${name}/${file.path}`, outcome) : failed('It was stopped.')
-        return { ...told, ...kept, text: [told.text, ...notes].join('\n') }
+        return { ...told, ...kept, text: [told.text, ...notes.map((note) => `[${note}]`)].join('\n') }
       } catch (cause) {
         return failed(describeRefusal(cause))
       }

@@ -284,6 +284,7 @@ export async function assemble(
       caps: (id) => limitsOfPlan(users.tierOf(id), limitsOfBudget(config().budget)),
     }),
     assets: workspace.assets,
+    readDocument: workspace.readDocument,
     skills: workspace.skills,
     permissions,
     schedules: workspace.schedules,

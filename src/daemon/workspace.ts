@@ -144,6 +144,7 @@ export function openWorkspace(
 
   return {
     assets: opened,
+    readDocument,
     finders,
     skills,
     schedules,

@@ -68,6 +68,12 @@ function chatReply(reply: TurnReply): Response {
       end.attachments.length > 0
         ? end.attachments.map(({ name, reading }) => ({ ...reading, name, path: reading.path ?? null }))
         : undefined,
+    files:
+      end.files.length > 0
+        ? end.files.map(({ name, path = null, bytes, mediaType, hash }) => {
+            return { name, path, bytes, mediaType, url: `/api/v1/sessions/${end.sessionId}/media/${hash}` }
+          })
+        : undefined,
     notices: [...end.notices],
     memories: end.recalled,
     meta: { hasToolCalls: false },

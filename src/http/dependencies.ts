@@ -36,6 +36,7 @@ import type { OneTimeLink, OneTimeLinks } from '../security/sign-in.ts'
 import type { AccessTokens, Bearer, RateLimiter } from '../security/tokens.ts'
 import type { User, Users } from '../security/users.ts'
 import type { MediaStore } from '../storage/media-store.ts'
+import type { ReadDocument } from '../tools/builtin/file-tools.ts'
 import type { Schedules } from '../tools/builtin/schedule-tools.ts'
 import type { ClientContexts } from '../tools/client-context.ts'
 import type { Finders } from '../tools/files/finders.ts'
@@ -149,6 +150,8 @@ export interface HttpDependencies extends HttpMemory {
   tokens: Pick<AccessTokens, 'verify'>
   limiter: RateLimiter
   media: Pick<MediaStore, 'put' | 'load'>
+  /** Previews of PDF and Office files. */
+  readDocument?: ReadDocument
   costReport(userId: string, period: CostPeriod): Promise<CostReport>
   costs?: Costs
   monitor(): MonitorState

@@ -125,6 +125,20 @@ export const chatReplySchema = z.object({
       }),
     )
     .optional(),
+  /** The files that tools made in this turn, as they were then; absent if there are none. */
+  files: z
+    .array(
+      z.object({
+        name: z.string(),
+        /** In the workspace; null if it is not stored there. */
+        path: z.string().nullable(),
+        bytes: z.number().int(),
+        mediaType: z.string(),
+        /** For downloading it: a path of this server. */
+        url: z.string(),
+      }),
+    )
+    .optional(),
   meta: z.object({ hasToolCalls: z.literal(false) }),
 })
 export type ChatReply = Wire<typeof chatReplySchema>

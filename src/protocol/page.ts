@@ -23,6 +23,13 @@ export const signOutRequestSchema = z.strictObject({
 })
 export const signOutReplySchema = z.object({ ended: z.number().int() })
 
+export const mediaTextReplySchema = z.object({
+  /** Empty if the file has none. */
+  text: z.string(),
+  /** Only the beginning. */
+  isCut: z.boolean(),
+})
+
 /** The signed-in user and the scope. */
 export const whoReplySchema = z.object({
   name: z.string(),
@@ -123,6 +130,14 @@ export const page = {
     scope: 'read',
     mediaTypes: ['application/octet-stream'],
   }),
+  mediaText: operation(
+    'GET /api/v1/sessions/:id/media/:hash/text',
+    'Read the text of a PDF or Office file of a session.',
+    {
+      scope: 'read',
+      reply: mediaTextReplySchema,
+    },
+  ),
   card: operation(
     'GET /api/v1/sessions/:id/cards/:call',
     'Get the card of a tool call as a document for a sandboxed frame.',

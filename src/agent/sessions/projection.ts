@@ -254,6 +254,10 @@ function foldToolResult(projection: Projection, event: EventOf<'tool_finished'>)
   const turn = projection.turn
   if (!turn) return
   if (event.card) turn.cards.push(event.card)
+  if (event.media) {
+    const isNewer = ({ path }: MediaPart) => event.media?.some((part) => part.path === path && path !== undefined)
+    turn.files = [...(turn.files ?? []).filter((part) => !isNewer(part)), ...event.media]
+  }
   if (event.buildId !== undefined) turn.buildId = event.buildId
   const { approvalId, question = '', approval: shown } = event
   if (approvalId) turn.approvals.push({ id: approvalId, question, ...(shown && { shown }) })

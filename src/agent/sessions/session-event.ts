@@ -6,6 +6,7 @@ import {
   type Card,
   cardSchema,
   labelSchema,
+  type MediaPart,
   type MediaReading,
   mediaPartSchema,
   type StopReason,
@@ -256,6 +257,8 @@ export interface TurnState
   buildId?: string
   /** The results of reading the files of its messages, where there is something to report. */
   attachments?: { name: string; reading: MediaReading }[]
+  /** The files that its tools made, the newest of each path. */
+  files?: MediaPart[]
 }
 
 export function startTurn(event: TurnStarted, open: Pick<TurnState, 'answers' | 'leavesOpen'>): TurnState {

@@ -25,7 +25,8 @@ export function createTelegramItems({ log }: { log: Pick<SessionLog, 'readTurn'>
         ...(says ? markdownPayloads(says) : []),
         ...(event.reaction ? reactionPayloads(event.reaction, await turnOf(session, event)) : []),
         ...(card ? plainPayloads(plainCardText(card)) : []),
-        ...media.flatMap(filePayloads),
+        // Files of the workspace follow the reply.
+        ...media.filter(({ path }) => path === undefined).flatMap(filePayloads),
       ]
     }
     if (event.type === 'message_received') return plainPayloads(attachmentNotes(event.media))
@@ -69,7 +70,17 @@ function endPayloads(ended: EventOf<'turn_ended'>, turn: readonly LoggedEvent[])
     if (question && words.endsWith(question)) words = words.slice(0, -question.length).trimEnd()
   }
   const choices = ended.choices && { ...ended.choices, id: ended.turnId ?? '' }
-  return [...(choices ? choicePayloads(words, choices) : markdownPayloads(words)), ...asked.flatMap(approvalPayloads)]
+  const files = filesOf(turn).flatMap(filePayloads)
+  // A question with buttons stands last.
+  const said = choices ? [...files, ...choicePayloads(words, choices)] : [...markdownPayloads(words), ...files]
+  return [...said, ...asked.flatMap(approvalPayloads)]
+}
+
+/** The files that the turn wrote into the workspace, the newest of each path. */
+function filesOf(turn: readonly LoggedEvent[]): MediaPart[] {
+  const media = turn.flatMap((event) => (event.type === 'tool_finished' ? (event.media ?? []) : []))
+  const newest = new Map(media.flatMap((part) => (part.path === undefined ? [] : [[part.path, part] as const])))
+  return [...newest.values()]
 }
 
 type Asked = EventOf<'tool_finished'> & { approvalId: string; question: string }

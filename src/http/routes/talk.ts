@@ -12,7 +12,7 @@ import { handle, type Route } from '../route.ts'
 
 /** The chat of the page: the list of sessions, the newest events, files and cards, and editing a message. */
 export function createTalkRoutes(dependencies: HttpDependencies, page: HttpPage): Route[] {
-  const { conversations, media } = dependencies
+  const { conversations, media, readDocument } = dependencies
   const inSession = createSessionHandler(dependencies)
 
   /** Files and cards are found only in the user's own sessions. */
@@ -90,8 +90,20 @@ export function createTalkRoutes(dependencies: HttpDependencies, page: HttpPage)
         headers: { ...commonHeaders, 'content-type': 'application/octet-stream' },
       })
     }),
+    inSession(api.page.mediaText, async ({ session, params: { hash }, context }) => {
+      const event = await findEvent(session, (one) => mediaOf(one).some((part) => part.hash === hash))
+      const part = mediaOf(event).find((one) => one.hash === hash)
+      if (!part || !readDocument) throw new FamiliarError('not_found', 'There is no such file')
+      const { name, mediaType } = part
+      const read = await readDocument({ name, mediaType, bytes: await media.load(hash) }, context.req.raw.signal)
+      if (!read.ok) throw new FamiliarError('unsupported_media_type', `${name} ${read.reason}.`)
+      const text = read.text.slice(0, maxPreviewCharacters).toWellFormed()
+      return { text, isCut: read.isCut || text.length < read.text.length }
+    }),
   ]
 }
+
+const maxPreviewCharacters = 100_000
 
 function messageIdOf(event: LoggedEvent): string | undefined {
   return event.type === 'message_received' ? event.messageId : undefined

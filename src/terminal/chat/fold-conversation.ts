@@ -180,7 +180,7 @@ function foldTurnEvent(before: TerminalConversation, event: TurnEvent, at: numbe
     case 'card':
       return withItems(conversation, { kind: 'card', title: event.card.title, text: event.card.text })
     case 'media':
-      return note(conversation, 'quiet', event.media.map(({ name }) => name).join(', '))
+      return note(conversation, 'quiet', event.media.map(({ path, name }) => path ?? name).join(', '))
     case 'said':
       return withItems(conversation, { kind: 'answer', text: event.text, isOpen: false })
     case 'reaction':

@@ -345,7 +345,7 @@ export function createTurnText(options: { now: () => number; colours: boolean })
         case 'card':
           return aside(event.card.text)
         case 'media':
-          return aside(event.media.map(({ name }) => name).join(', '))
+          return aside(event.media.map(({ path, name }) => path ?? name).join(', '))
         case 'approval_request':
         case 'message':
         case 'turn_start':

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
 import { systemClock } from '../../base/clock.ts'
+import { formatBytes } from '../../base/text.ts'
 import { type ChatReply, chat, type MessageRequestInput, sessions } from '../../protocol/api.ts'
 import { home } from '../../protocol/status.ts'
 import { maxAttachmentBytes, readAttachments } from '../attachments.ts'
@@ -131,6 +132,7 @@ async function showProgress(
 function printReply({ output }: CommandContext, reply: ChatReply): undefined {
   for (const card of reply.cards) output.print(`${card.text}\n`)
   if (reply.deliver && reply.reply) output.print(reply.reply)
+  for (const { path, name, bytes } of reply.files ?? []) output.print(`${path ?? name} (${formatBytes(bytes)})`)
   if (reply.pending_question && !reply.reply.includes(reply.pending_question)) output.print(reply.pending_question)
 }
 

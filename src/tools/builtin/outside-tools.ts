@@ -194,7 +194,7 @@ export function createExecTool(needs: ExecNeeds): Tool {
             const asked = { ...program, environment, mounts, network: { kind: 'none' as const }, limits }
             const { outcome, notes, kept } = await needs.workbench.run(asked, context)
             const described = outcome ? describeRun(outcome) : failed('[stopped]')
-            return { ...described, ...kept, text: [described.text, ...notes].join('\n') }
+            return { ...described, ...kept, text: [described.text, ...notes.map((note) => `[${note}]`)].join('\n') }
           })
         } catch (cause) {
           return describeUnavailable(cause)

@@ -162,10 +162,13 @@ describe('a program that works on the user’s files', () => {
     writeFileSync(inWorkspace('mine.md'), 'canary of max')
     expect(printed(await run('cat mine.md'))).toBe('canary of max')
     await run('echo canary > /scratch/mine')
-    const work = await run('pwd; ls -A /workspace /scratch; grep -r canary /workspace /scratch /tmp /home /root /var 2>/dev/null; echo x > /scratch/x', {
-      userId: 'eve',
-      sessionId: 'eves',
-    })
+    const work = await run(
+      'pwd; ls -A /workspace /scratch; grep -r canary /workspace /scratch /tmp /home /root /var 2>/dev/null; echo x > /scratch/x',
+      {
+        userId: 'eve',
+        sessionId: 'eves',
+      },
+    )
     expect(printed(work)).toMatch(/^\/scratch\n(?!.*canary)/s)
     expect(work.kept).toEqual({})
     expect(readdirSync(store.workspace)).toEqual(['mine.md'])

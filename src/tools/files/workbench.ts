@@ -5,7 +5,7 @@ import { type Clock, dayOf, formatDay, sleep } from '../../base/clock.ts'
 import { ensurePrivateDirectory, hasCode } from '../../base/files.ts'
 import { sha256 } from '../../base/ids.ts'
 import { mediaTypeOf } from '../../base/media-types.ts'
-import { plural } from '../../base/text.ts'
+import { oneLine, plural, toDisplayText } from '../../base/text.ts'
 import type { Label, MediaPart } from '../../protocol/messages.ts'
 import type { Sandbox, SandboxCommand, SandboxMount, SandboxOutcome } from '../../sandbox/sandbox.ts'
 import type { ToolContext, ToolOutcome } from '../tool.ts'
@@ -229,7 +229,8 @@ export function createWorkbench(dependencies: {
         leftOut > 0 ? [`${plural(leftOut, 'file')} of the workspace did not fit into ${workspacePlace}.`] : []
       const work = await keep(await copy.changes(), context, copy)
       isSound = true
-      return { outcome, notes: [...notes, ...work.notes], kept: work.kept }
+      // Names of files come from the program.
+      return { outcome, notes: [...notes, ...work.notes].map((note) => oneLine(toDisplayText(note))), kept: work.kept }
     } finally {
       if (!isSound) await copy.reset()
       await putBack(userId, copy)

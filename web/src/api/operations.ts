@@ -88,6 +88,7 @@ export const paths = {
   'page.cardDocument': 'POST /page/card',
   'page.markRead': 'PUT /sessions/:id/read',
   'page.media': 'GET /sessions/:id/media/:hash',
+  'page.mediaText': 'GET /sessions/:id/media/:hash/text',
   'page.rename': 'PUT /sessions/:id/title',
   'page.resend': 'POST /sessions/:id/resend',
   'page.sessions': 'GET /page/sessions',

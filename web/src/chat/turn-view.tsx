@@ -14,6 +14,7 @@ import { Approval } from './approval.tsx'
 import { ChoiceList } from './choices.tsx'
 import type { ToolPart, TurnItem, TurnPart } from './conversation.ts'
 import { readBuildId } from './read-results.ts'
+import { ResultFile } from './result-files.tsx'
 import { overlayOf } from './tool-results.tsx'
 
 /** The memories that were recalled for a turn. */
@@ -168,7 +169,11 @@ function ToolView({ tool, sessionId }: { tool: ToolPart; sessionId: string | nul
         </Suspense>
       )}
       {tool.card && sessionId && <CardFrame card={tool.card} callId={tool.callId} sessionId={sessionId} />}
-      {sessionId && tool.media?.map((part) => <MediaView key={part.hash} part={part} sessionId={sessionId} />)}
+      {sessionId &&
+        tool.media?.map((part) => {
+          const View = part.path === undefined ? MediaView : ResultFile
+          return <View key={part.path ?? part.hash} part={part} sessionId={sessionId} />
+        })}
     </div>
   )
 }

@@ -1,4 +1,4 @@
-import { chatStrings, composer, toolCalls, toolTitles, voiceStrings } from './en-chat.ts'
+import { chatStrings, composer, resultFiles, toolCalls, toolTitles, voiceStrings } from './en-chat.ts'
 import {
   commitmentStrings,
   factStrings,
@@ -105,6 +105,7 @@ export const en = {
   composer,
   toolCalls,
   toolTitles,
+  resultFiles,
   voice: voiceStrings,
   memory: memoryStrings,
   search,
