@@ -206,8 +206,7 @@ const slide = 'xmlns:p="http://schemas.openxmlformats.org/presentationml/2006/ma
 const talk = makeZip({
   '[Content_Types].xml': '<Types/>',
   'ppt/presentation.xml': '<p:presentation><p:sldIdLst><p:sldId r:id="a"/></p:sldIdLst></p:presentation>',
-  'ppt/_rels/presentation.xml.rels':
-    '<Relationships><Relationship Id="a" Target="slides/slide1.xml"/></Relationships>',
+  'ppt/_rels/presentation.xml.rels': '<Relationships><Relationship Id="a" Target="slides/slide1.xml"/></Relationships>',
   'ppt/slides/slide1.xml': `<?xml version="1.0"?><p:sld ${slide} ${drawing}><p:cSld><p:spTree><p:sp><p:txBody><a:p><a:r><a:t>Old title</a:t></a:r></a:p></p:txBody></p:sp></p:spTree></p:cSld></p:sld>`,
 })
 

@@ -118,6 +118,24 @@ describe('CHAN-1 messages reach the chat', () => {
     expect(calls.every(({ became }) => became === 'done')).toBe(true)
   })
 
+  it('HANDS-4 files that tools wrote follow the reply, the newest of each path', async () => {
+    const put = async (text: string) => ({
+      ...(await opened.familiar.media.put({ name: 's.csv', mediaType: 'text/csv', data: Buffer.from(text) })),
+      path: 'out/s.csv',
+    })
+    const texts = ['first', 'second']
+    const write = toolOf('write', async () => ({ ...said('ok'), media: [await put(texts.shift() ?? '')] }))
+    const opened = await open(
+      [{ toolCalls: [{ name: 'write' }] }, { toolCalls: [{ name: 'write' }] }, { text: 'Here it is' }],
+      { tools: [write] },
+    )
+    await opened.familiar.say('Write it', inbound)
+    await opened.out.quiet()
+    const { calls } = opened.out.telegram
+    expect(calls.map(({ method }) => method)).toEqual(['sendMessage', 'sendDocument'])
+    expect(Buffer.from(calls[1]?.files.document?.data ?? []).toString()).toBe('second')
+  })
+
   it('CHAN-1 an approval question comes last, with its exact destination and its buttons', async () => {
     const post = toolOf('post_letter', async () => said('sent'), {
       effect: 'at-most-once',
