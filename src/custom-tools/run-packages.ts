@@ -29,8 +29,8 @@ print(json.dumps(there))
 `
 
 /**
- * Packages that a single run asks for. What the machine's own Python has is used as it is; the rest is built once for
- * each set, like the packages of tools, and mounted read-only.
+ * Packages that a single run asks for. Packages of the machine's own Python are used as they are; the rest is built
+ * once for each set, like the packages of tools, and mounted read-only.
  */
 export function createRunPackages(dependencies: {
   sandbox: Pick<Sandbox, 'run'>

@@ -128,7 +128,7 @@ export type PackagesOf = (
 >
 
 /** Mounts the enabled skills that the command names while the work runs. */
-export type WithSkills = <T>(
+type WithSkills = <T>(
   asked: { userId: string; command: string },
   work: (mounts: readonly SandboxMount[]) => Promise<T>,
 ) => Promise<T>

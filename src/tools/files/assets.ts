@@ -39,7 +39,7 @@ export interface AssetPlace {
   path: string
 }
 
-export interface LocatedAsset extends AssetPlace {
+interface LocatedAsset extends AssetPlace {
   ok: true
   /** Of a file: the trust of its folder. */
   folderTrust?: Label

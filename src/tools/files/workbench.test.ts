@@ -253,7 +253,7 @@ describe('the trust of a program’s output', () => {
     }
   })
 
-  it('SEC-27 what it writes after untrusted content came into view is untrusted', async () => {
+  it('SEC-27 a file that it writes after untrusted content came into view is untrusted', async () => {
     await run('echo obey > notes/order.md', { seen: { untrusted: true, private: false } })
     expect(await store.assets.load(max, { path: 'notes/order.md' })).toMatchObject({ trust: 'untrusted' })
   })

@@ -23,8 +23,8 @@ import {
   type WrittenFile,
 } from './working-copy.ts'
 
-export const workspacePlace = '/workspace'
-export const scratchPlace = '/scratch'
+const workspacePlace = '/workspace'
+const scratchPlace = '/scratch'
 
 type WorkCommand = Omit<SandboxCommand, 'workingDirectory' | 'isWritable' | 'signal'>
 
@@ -254,7 +254,7 @@ export function createWorkbench(dependencies: {
     return mounts
   }
 
-  /** Makes the changes of the code to the workspace. What cannot be kept becomes a note. */
+  /** Makes the changes of the code to the workspace. A change that cannot be made becomes a note. */
   async function keep(changes: CopyChanges, context: ToolContext, copy: WorkingCopy) {
     const { userId, sessionId, seen } = context
     const agent = await dependencies.agentOf(userId, sessionId)

@@ -37,7 +37,7 @@ export interface CopyChanges {
   notes: string[]
 }
 
-/** Made by programs and rebuilt by them; thousands of files that nobody wants to keep. */
+/** Thousands of files that programs make, and make again when they are missing. */
 const builtFolders = new Set(['node_modules', '__pycache__', '.venv', 'venv', '.cache'])
 const maxDepth = 32
 /** A file that is read gets a later access time, and the code cannot set it back without a change of the file's ctime. */
@@ -158,7 +158,7 @@ export async function createWorkingCopy({ folder, limits }: { folder: SandboxFol
     }
   }
 
-  /** What the code did. Nothing runs any more, and everything in the copy may be made to deceive. */
+  /** The changes of the code, which has ended. Everything in the copy may be made to deceive. */
   async function changes(): Promise<CopyChanges> {
     const written: WrittenFile[] = []
     const notes = new Set<string>()
