@@ -29,7 +29,7 @@ export function packageIndexAt(address: string): PackageIndex {
   }
 }
 
-type PackageBuild = { ok: true; directory: string } | { ok: false; problem: string }
+export type PackageBuild = { ok: true; directory: string } | { ok: false; problem: string }
 
 const limits = {
   memoryBytes: 2 * 1024 ** 3,

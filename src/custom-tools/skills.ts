@@ -358,7 +358,7 @@ function createRunSkillScript(dependencies: {
       path: z.string().min(1).max(1_000),
       args: z.array(argument).max(64).optional(),
       stdin: z.string().max(1_000_000).optional(),
-      packages: z.array(z.string().max(200)).max(20).optional(),
+      packages: z.array(z.string().max(200)).max(20).optional().describe('Python packages; npm:NAME for Node'),
     }),
     effect: 'at-most-once',
     reach: () => ({ kind: 'change', destination: null }),

@@ -19,6 +19,7 @@ import { createCapabilityTools } from '../custom-tools/capability-tools.ts'
 import { createContractTools } from '../custom-tools/catalog.ts'
 import { createCapabilityRuns, createCapabilityShelf } from '../custom-tools/custom-tool.ts'
 import { createCapabilityExecutor } from '../custom-tools/execute.ts'
+import { createNodePackages, findNpm } from '../custom-tools/node-packages.ts'
 import { createPythonPackages, type PythonPackages, packageIndexAt } from '../custom-tools/packages.ts'
 import { createRunPackages } from '../custom-tools/run-packages.ts'
 import { createCapabilitySearch } from '../custom-tools/search.ts'
@@ -112,6 +113,14 @@ export function openTools(
     proxy,
     ...(indexUrl !== null && { index: packageIndexAt(indexUrl) }),
   })
+  const { npmRegistryUrl } = dependencies.atStart.sandbox
+  const node = createNodePackages({
+    directory: join(paths.cache, 'node'),
+    sandbox,
+    proxy,
+    npm: () => findNpm(),
+    ...(npmRegistryUrl !== null && { registry: npmRegistryUrl }),
+  })
   const fetchPictures = createPictureFetch({ listedHosts })
   const contract = createContractTools({
     ...dependencies,
@@ -138,7 +147,7 @@ export function openTools(
 
   return {
     /** For what runs in the sandbox on the user's files. */
-    packagesOf: createRunPackages({ sandbox, python: packages }),
+    packagesOf: createRunPackages({ sandbox, python: packages, node }),
     environment,
     catalog: contract.catalog,
     capabilities: opened.capabilities,

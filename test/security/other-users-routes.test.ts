@@ -255,6 +255,7 @@ function attemptsWith(of: Owned): Record<string, Attempt[]> {
     'POST /api/v1/sessions/:id/resend': onSession('resend', 'POST', { message_id: 'm', message: 'Hello' }),
     'GET /api/v1/sessions/:id/cards/:call': onSession('cards/call-1', 'GET'),
     'GET /api/v1/sessions/:id/media/:hash': onSession(`media/${'a'.repeat(64)}`, 'GET'),
+    'GET /api/v1/sessions/:id/media/:hash/text': onSession(`media/${'a'.repeat(64)}/text`, 'GET'),
     'GET /api/v1/openapi.json': [get(`${v1}/openapi.json`, 200)],
   }
 }

@@ -142,6 +142,7 @@ describe('sources and their order', () => {
         "sandbox": {
           "containerSocket": null,
           "driver": "auto",
+          "npmRegistryUrl": null,
           "pythonIndexUrl": null,
         },
         "sessions": {

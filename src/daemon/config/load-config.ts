@@ -541,6 +541,7 @@ function readTools(reading: Reading) {
       driver: sandbox.driver,
       containerSocket: sandbox.container_socket ?? null,
       pythonIndexUrl: sandbox.python_index_url ?? null,
+      npmRegistryUrl: sandbox.npm_registry_url ?? null,
     },
     policy: camelKeys(policy),
     mcp: {

@@ -67,6 +67,7 @@ oauth_client_secret_env = "CODE_SECRET"
           driver: 'container',
           containerSocket: '/run/podman/podman.sock',
           pythonIndexUrl: 'https://pypi.example.org/simple',
+          npmRegistryUrl: null,
         },
         policy: { destinations: ['https://api.example.org', 'mcp:calendar'], approvalMinutes: 5 },
         mcp: {

@@ -191,6 +191,14 @@ export const sandboxSchema = table({
     )
     .exactOptional()
     .describe('Package index for Python packages of tools. Default: PyPI.'),
+  npm_registry_url: z
+    .url('must be an address such as "https://npm.example.org"')
+    .refine(
+      (text) => /^https?:/.test(text) && !new URL(text).username,
+      'must be an http or https address without a password',
+    )
+    .exactOptional()
+    .describe('Registry for npm packages of commands and skills. Default: npmjs.org.'),
 })
 
 const destination = z
