@@ -27,7 +27,15 @@ function putFiles(folder) {
 }
 
 const { npm, names, registry } = JSON.parse(readFileSync(0, 'utf8'))
-const options = ['--ignore-scripts', '--no-audit', '--no-fund', '--no-bin-links', '--omit=dev', '--fetch-retries=1', '--loglevel=error']
+const options = [
+  '--ignore-scripts',
+  '--no-audit',
+  '--no-fund',
+  '--no-bin-links',
+  '--omit=dev',
+  '--fetch-retries=1',
+  '--loglevel=error',
+]
 const places = ['--prefix', target, '--cache', '/tmp/cache', '--registry', registry]
 // The certificates of the machine, which may have those of a company.
 const program = ['--use-system-ca', join(npm, 'bin/npm-cli.js'), 'install']

@@ -35,7 +35,7 @@ async function open(skills: Readonly<Record<string, Readonly<Record<string, stri
   return {
     familiar,
     inWorkspace,
-    /** What the model read last. */
+    /** The last request of the model. */
     asked: () => fake.requests.at(-1)?.bytes ?? '',
     /** One message with a file; returns where the file is stored. */
     async attach(name: string, data: Uint8Array): Promise<string> {
@@ -72,7 +72,7 @@ const script = (name: string, path: string, ...args: string[]) => ({
 })
 
 describe.skipIf(!existsSync('/usr/bin/bwrap'))('work on the user’s files', () => {
-  it('HANDS-4 what a command writes is in the reply, its events and the workspace, as it was then', async () => {
+  it('HANDS-4 files of a command are in the reply, its events and the workspace, as it was then', async () => {
     const { familiar, inWorkspace, calls, download, asked } = await open()
     writeFileSync(inWorkspace('plan.md'), 'Lisbon')
     const reply = await calls(
