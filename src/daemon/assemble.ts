@@ -27,8 +27,10 @@ import { shareMedia } from '../storage/media-store.ts'
 import { createToolAudit } from '../tools/registry.ts'
 import { openChannels } from './channels.ts'
 import type { Config, ConfigProblem, ReloadableConfig, RestartConfig } from './config/config.ts'
+import type { StoredKeys } from './config/environment.ts'
 import { followConfigFiles, restartNeeded } from './config/follow-config.ts'
 import { loadConfig } from './config/load-config.ts'
+import { configSecrets } from './connect-model.ts'
 import { createCore } from './core.ts'
 import type { Components, Essentials, StartOptions } from './daemon.ts'
 import { writeDaemonInfo } from './daemon-lock.ts'
@@ -41,6 +43,7 @@ import { openFleet, openSharedPlace, soleDaemon } from './open-fleet.ts'
 import { openSandbox } from './open-sandbox.ts'
 import { createPageService } from './page.ts'
 import { createRemoveUser } from './remove-user.ts'
+import { createSetupDesk } from './setup-desk.ts'
 import { openTools } from './tools.ts'
 import { openWorkspace } from './workspace.ts'
 
@@ -70,9 +73,10 @@ export async function assemble(
   components: Components,
 ) {
   const { home, env, clock, writeLine, onStep } = options
-  const load = () => loadConfig({ home, env, flags: flagsOf(options) })
-  const atStart: RestartConfig = loaded.config
-  let { config: current, environment } = loaded
+  let stored: StoredKeys = {}
+  const load = () => loadConfig({ home, env, flags: flagsOf(options), stored })
+  let atStart: RestartConfig = loaded.config
+  let { config: current, environment, warnings } = loaded
   const config = (): ReloadableConfig => current
   const changedSinceStart = () => restartNeeded(atStart, current)
   const redactor = createRedactor()
@@ -121,6 +125,26 @@ export async function assemble(
   const vault = createVault({ database, keyFile: keyFileOf(atStart, paths), clock, redactor })
   const secrets = await vault.teachRedactor()
   if (!secrets.ok) logger.warn('cannot read the secrets of tools', { reason: secrets.message })
+  const tokens = createAccessTokens({ database, clock, ids })
+  const owner = await tokens.ensureOwner('owner')
+  const ownerId = owner.id
+
+  async function readStoredKeys(): Promise<void> {
+    stored = await vault.values(ownerId, configSecrets).catch((cause: unknown) => {
+      logger.warn('cannot read the keys in the vault', { reason: reasonOf(cause) })
+      return {}
+    })
+  }
+
+  await readStoredKeys()
+  if (Object.keys(stored).length > 0) {
+    const again = load()
+    if (again.ok) {
+      ;({ config: current, environment, warnings } = again)
+      atStart = again.config
+      learnSecrets()
+    }
+  }
   const commandLine = createCommandLine({ home, env })
   const installCommand = (name: string) => commandLine(`models install ${name}`)
   const models = createModelSet({
@@ -133,9 +157,6 @@ export async function assemble(
   await models.use(current, environment)
   const primaryModel = () => models.route('primary')[0]?.info.id ?? 'none'
 
-  const tokens = createAccessTokens({ database, clock, ids })
-  const owner = await tokens.ensureOwner('owner')
-  const ownerId = owner.id
   await tokens.setEnvironmentToken(ownerId, atStart.token)
   const isFirst = (await tokens.list(ownerId)).length === 0
   const users = createUsers({ database, tokens, clock, ids, tiers: () => config().tiers, addSecret: redactor.add })
@@ -245,10 +266,21 @@ export async function assemble(
       env,
       flags: flagsOf(options),
       config: () => current,
+      stored: () => stored,
       restartNeeded: changedSinceStart,
       reload,
       voice: tools.voice,
       baseUrl,
+    }),
+    setup: createSetupDesk({
+      ...parts,
+      home,
+      env,
+      flags: flagsOf(options),
+      environment: () => environment,
+      stored: () => stored,
+      restartNeeded: changedSinceStart,
+      reload,
     }),
     mcpServer,
     openai: { modelsOf, chooseModel, askModel, embedder, fetch: imageFetch },
@@ -359,6 +391,7 @@ export async function assemble(
   }
 
   async function readConfig(): Promise<ConfigProblem[]> {
+    await readStoredKeys()
     const again = load()
     if (!again.ok) return again.problems
     ;({ config: current, environment } = again)
@@ -408,7 +441,7 @@ export async function assemble(
         newToken,
         /** For this machine's own command line, as long as the daemon runs. */
         credential,
-        warnings: loaded.warnings,
+        warnings,
         /** After `missingSince` changes may be missing: the database's log was deleted after a crash. */
         recovered: { ...recovered, uncleanStop: opened.uncleanStop, missingSince: opened.missingSince },
         /** Resolves with the reason when the other daemons consider this one dead: it must then be closed. */

@@ -10,7 +10,7 @@ import type { Transcriber } from '../models/speech/transcriber.ts'
 import type { modelsReplySchema, Setting } from '../protocol/status.ts'
 import type { Sandbox } from '../sandbox/sandbox.ts'
 import { type Config, type ConfigProblem, diskFiles, formatProblems } from './config/config.ts'
-import { type ConfigFlags, type Environment, readEnvironment } from './config/environment.ts'
+import { type ConfigFlags, type Environment, readEnvironment, type StoredKeys } from './config/environment.ts'
 import { loadConfig, readSettings } from './config/load-config.ts'
 import { dottedKey, type TomlPath } from './config/toml.ts'
 import type { Finding } from './doctor/checks.ts'
@@ -22,6 +22,8 @@ export function openHomeDesk(dependencies: {
   env: Readonly<Record<string, string | undefined>>
   flags: ConfigFlags
   config(): Config
+  /** Keys from the vault. */
+  stored(): StoredKeys
   /** Settings that take effect at the next start. */
   restartNeeded(): string[]
   reload(): Promise<ConfigProblem[]>
@@ -33,7 +35,8 @@ export function openHomeDesk(dependencies: {
   baseUrl(): string
   clock: Clock
 }): HttpHome {
-  const { home, env, flags, config, restartNeeded, models, modelsOf, sandbox, voice, baseUrl, clock } = dependencies
+  const { home, env, flags, config, stored, restartNeeded, models, modelsOf, sandbox, voice, baseUrl, clock } =
+    dependencies
   const startedAt = clock.now()
   const looking = new Map<boolean, Promise<Finding[]>>()
 
@@ -45,6 +48,7 @@ export function openHomeDesk(dependencies: {
     return look({
       homePath: home,
       env,
+      stored: stored(),
       daemon: async () => ({ finding: ok('daemon', running), isRunning: true }),
       parts: {
         routes: async () => [...checkRestart(restartNeeded()), ...checkRoutes(config(), models)],
@@ -79,7 +83,7 @@ export function openHomeDesk(dependencies: {
       return look
     },
     settings() {
-      const again = loadConfig({ home, env, flags })
+      const again = loadConfig({ home, env, flags, stored: stored() })
       return {
         home,
         settings: describeSettings({ home, env, flags, config: config() }),

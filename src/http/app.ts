@@ -44,6 +44,7 @@ import { createMemoryRoutes } from './routes/memory.ts'
 import { createApprovalRoutes, createPermissionRoutes } from './routes/permissions.ts'
 import { createCommandRoutes, createScheduleRoutes } from './routes/schedules.ts'
 import { createSessionRoutes } from './routes/sessions.ts'
+import { createSetupRoutes } from './routes/setup.ts'
 import { createCostRoutes, createHomeRoutes, createStatusRoutes } from './routes/status.ts'
 import { createTalkRoutes } from './routes/talk.ts'
 import { createMcpServerRoutes, createSkillRoutes, createToolRoutes, createTriggerRoutes } from './routes/tools.ts'
@@ -89,6 +90,7 @@ export function createHttpApp(
     ...(dependencies.costs ? createCostRoutes(dependencies.costs) : []),
     ...(dependencies.costs ? createTraceRoutes(dependencies, dependencies.costs) : []),
     ...(dependencies.home ? createHomeRoutes(dependencies.home) : []),
+    ...(dependencies.setup ? createSetupRoutes(dependencies.setup) : []),
     ...createSessionRoutes(dependencies),
     ...createEventRoutes(dependencies, streamReply),
     ...createMemoryRoutes(dependencies, streamReply),

@@ -25,6 +25,16 @@ import type { ImportOutcome, MemoryImport } from '../memory/transfer/import-memo
 import type { Speaker } from '../models/speech/speaker.ts'
 import type { Transcriber } from '../models/speech/transcriber.ts'
 import type {
+  ConnectModel,
+  changeSettingReplySchema,
+  connectModelReplySchema,
+  offersReplySchema,
+  SettingValue,
+  TryProvider,
+  telegramRequestSchema,
+  tryProviderReplySchema,
+} from '../protocol/setup.ts'
+import type {
   doctorReplySchema,
   modelsReplySchema,
   reloadReplySchema,
@@ -125,6 +135,7 @@ export interface HttpUsers {
 export interface HttpDependencies extends HttpMemory {
   page?: HttpPage
   home?: HttpHome
+  setup?: HttpSetup
   commands?: Commands
   permissions?: Permissions
   finders?: Pick<Finders, 'find'>
@@ -186,6 +197,15 @@ export interface HttpHome {
   reload(): Promise<z.infer<typeof reloadReplySchema>>
   /** The models that the user may use, without details that only the owner may see. */
   models(userId: string, isOwner: boolean): z.infer<typeof modelsReplySchema>
+}
+
+/** Connects models and changes settings. A new key goes to the vault and is never shown. */
+export interface HttpSetup {
+  offers(): Promise<z.infer<typeof offersReplySchema>['providers']>
+  tryProvider(request: TryProvider): Promise<z.infer<typeof tryProviderReplySchema>>
+  connect(request: ConnectModel): Promise<z.infer<typeof connectModelReplySchema>>
+  change(key: string, value: SettingValue): Promise<z.infer<typeof changeSettingReplySchema>>
+  setTelegram(request: z.infer<typeof telegramRequestSchema>): Promise<z.infer<typeof changeSettingReplySchema>>
 }
 
 export interface HttpObservation {

@@ -2,7 +2,7 @@ import type { Hono, MiddlewareHandler } from 'hono'
 import { getCookie } from 'hono/cookie'
 import type { Logger } from '../base/logger.ts'
 import { FamiliarError } from '../protocol/errors.ts'
-import type { LinkPurpose, OneTimeLinks, SignedInBrowsers } from '../security/sign-in.ts'
+import { browserTokenPrefix, type LinkPurpose, type OneTimeLinks, type SignedInBrowsers } from '../security/sign-in.ts'
 import { type Bearer, localTokenId, type RateLimiter, type TokenScope, tokenBits } from '../security/tokens.ts'
 import { framePageHeaders, framePagePolicy } from '../tools/cards/frame-document.ts'
 import type { HttpContext, HttpDependencies, HttpEnv, OpenedLink, WebhookCall, Webhooks } from './dependencies.ts'
@@ -48,7 +48,7 @@ export function routeGuards(
   return [
     ...(guards.has('scope') ? [scopeGuard(route.scope)] : []),
     ...(guards.has('owner') && route.isOwners ? [ownerGuard] : []),
-    ...(guards.has('local') && route.isLocal ? [localGuard] : []),
+    ...(guards.has('local') && route.isLocal ? [route.isLocal === 'page' ? localPageGuard : localGuard] : []),
     ...(guards.has('content_type') ? [contentTypeGuard(route.rawBody?.mediaTypes)] : []),
     ...(guards.has('body_size') ? [bodySizeGuard(maxBodyBytes)] : []),
     ...(guards.has('body_load') && !route.rawBody?.isSpooled ? [bodyLoadGuard(maxBodyBytes)] : []),
@@ -384,6 +384,34 @@ const ownerGuard = callerGuard((caller) =>
 const localGuard = callerGuard((caller) =>
   caller?.tokenId === localTokenId ? undefined : 'This is only available to the command line of the machine itself.',
 )
+
+/** Headers that a proxy adds: its request may come from anywhere. */
+const forwardingHeaders = ['forwarded', 'via', 'x-forwarded-for', 'x-forwarded-host', 'x-real-ip']
+
+/**
+ * Whether a browser on this machine calls: both ends of the connection and the host name are its loopback, and no proxy
+ * was in between. This only restricts a caller who is identified already.
+ */
+export function isOnThisMachine(context: HttpContext): boolean {
+  const address = peerAddress(context)?.replace(/^::ffff:/, '') ?? ''
+  const isLoopback = address === '::1' || /^127(?:\.\d{1,3}){3}$/.test(address)
+  const host = (context.req.header('host') ?? '').toLowerCase().replace(/:\d{1,5}$/, '')
+  return isLoopback && ownNames.includes(host) && !forwardingHeaders.some((name) => context.req.header(name))
+}
+
+/** Whether the caller may connect models and change settings (SEC-4a). */
+export function mayConfigure(context: HttpContext): boolean {
+  const caller = context.get('caller')
+  if (!caller?.isOwner) return false
+  if (caller.tokenId === localTokenId) return true
+  return caller.tokenId.startsWith(browserTokenPrefix) && isOnThisMachine(context)
+}
+
+/** The command line, or the owner's page in a browser on this machine. No access token is enough, whatever its scope. */
+const localPageGuard: MiddlewareHandler<HttpEnv> = async (context, next) =>
+  mayConfigure(context)
+    ? next()
+    : errorReply('forbidden', 'This is only available to the owner, in the page or a terminal on the machine itself.')
 
 /**
  * Instead of a token: a signature over timestamp, nonce and body. It reads the body for that and passes the call on.

@@ -8,6 +8,7 @@ import * as openai from './openai.ts'
 import * as page from './page.ts'
 import * as permissions from './permissions.ts'
 import * as schedules from './schedules.ts'
+import * as setup from './setup.ts'
 import * as status from './status.ts'
 import * as tools from './tools.ts'
 import * as users from './users.ts'
@@ -24,6 +25,7 @@ export const features = [
   page,
   permissions,
   schedules,
+  setup,
   status,
   tools,
   users,

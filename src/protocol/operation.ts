@@ -19,8 +19,11 @@ export interface Operation {
   link?: 'secret'
   /** It concerns the whole home: only its owner may call it, whatever the token of another user allows. */
   isOwners?: true
-  /** Only the command line of this machine may call it, with the credential in the home. */
-  isLocal?: true
+  /**
+   * Only the command line of this machine may call it, with the credential in the home. `page`: so may the page in a
+   * browser on this machine.
+   */
+  isLocal?: true | 'page'
   query?: z.ZodType
   /** Default of a POST without a raw body: an empty object, or nothing. Undefined: it accepts no body. */
   body?: z.ZodType | undefined
@@ -60,7 +63,9 @@ export function operation<const Path extends string, const Of extends Options>(
 
 /** The access of operations that only the owner may call, on the command line of this machine. */
 export const ownerOnMachine = { scope: 'owner', isOwners: true, isLocal: true } as const
-/** The same for each user of this machine. */
+/** The access of operations that connect models and change settings: as above, or in the owner's page on this machine. */
+export const ownerInPage = { scope: 'owner', isOwners: true, isLocal: 'page' } as const
+/** The access of operations that each user may call, on the command line of this machine. */
 export const onMachine = { scope: 'owner', isLocal: true } as const
 /** The access of operations on the whole home. */
 export const ownerReads = { scope: 'read', isOwners: true } as const

@@ -39,6 +39,8 @@ export const whoReplySchema = z.object({
   version: z.string(),
   /** The command `familiar WORDS` as it works in a terminal of this machine. Replace `WORDS`. */
   command: z.string(),
+  /** Whether this caller may connect models and change settings from here. */
+  mayConfigure: z.boolean(),
 })
 
 export const turnEventsQuerySchema = z.strictObject({

@@ -99,6 +99,23 @@ export function createVault(dependencies: {
         .executeTakeFirst()
       return row && openRow(row)
     },
+    /** Every readable secret of an owner, by name. */
+    async values(userId: string, owner: string): Promise<Record<string, string>> {
+      const rows = await database.read
+        .selectFrom('secrets')
+        .selectAll()
+        .where('user_id', '=', userId)
+        .where('owner', '=', owner)
+        .execute()
+      if (rows.length === 0) return {}
+      await loadKey()
+      return Object.fromEntries(
+        rows.flatMap((row) => {
+          const value = keys.get(row.key_id)?.open(nameOf(row), row.sealed)
+          return value === undefined ? [] : [[row.name, value]]
+        }),
+      )
+    },
     /** Whether it existed. */
     async delete(secret: SecretName): Promise<boolean> {
       const deleted = await database.write((writer) =>

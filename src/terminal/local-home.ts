@@ -1,5 +1,6 @@
 import { systemClock } from '../base/clock.ts'
 import { type ChildOutcome, createRunChild } from '../base/processes.ts'
+import type { StoredKeys } from '../daemon/config/environment.ts'
 import { type LoadedConfig, loadConfig } from '../daemon/config/load-config.ts'
 import { acquireDaemonLock } from '../daemon/daemon-lock.ts'
 import { openHome } from '../daemon/home.ts'
@@ -18,9 +19,12 @@ export async function requireHome({ homePath }: Pick<CommandContext, 'homePath'>
   return home.paths
 }
 
-/** The configuration of the home; its problems are thrown. */
-export function requireConfig({ homePath: home, env }: Home): Extract<LoadedConfig, { ok: true }> {
-  const loaded = loadConfig({ home, env })
+/** The configuration of the home; its problems are thrown. `stored`: the keys from the vault. */
+export function requireConfig(
+  { homePath: home, env }: Home,
+  stored: StoredKeys = {},
+): Extract<LoadedConfig, { ok: true }> {
+  const loaded = loadConfig({ home, env, stored })
   if (!loaded.ok) throw startFailure({ ok: false, reason: 'config', problems: loaded.problems }, home)
   return loaded
 }

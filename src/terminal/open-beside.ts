@@ -1,7 +1,10 @@
 import { existsSync } from 'node:fs'
 import { systemClock } from '../base/clock.ts'
+import type { StoredKeys } from '../daemon/config/environment.ts'
 import { loadConfig } from '../daemon/config/load-config.ts'
-import { homePaths } from '../daemon/home-paths.ts'
+import { configSecrets } from '../daemon/connect-model.ts'
+import { homePaths, keyFileOf } from '../daemon/home-paths.ts'
+import { createVault } from '../security/vault.ts'
 import type { Database } from '../storage/database.ts'
 import { openSqliteBeside } from '../storage/sqlite/open-sqlite.ts'
 import { type CommandContext, CommandError } from './command.ts'
@@ -28,6 +31,19 @@ export async function withDatabase<T>(
   } finally {
     await database.close()
   }
+}
+
+/** The keys that were given in the page. None if they cannot be read: the daemon reports why. */
+export async function storedKeys(context: Pick<CommandContext, 'homePath' | 'env'>): Promise<StoredKeys> {
+  const loaded = loadConfig({ home: context.homePath, env: context.env })
+  if (!loaded.ok || !hasDatabase(context)) return {}
+  const keyFile = keyFileOf(loaded.config, homePaths(context.homePath))
+  const read = async (database: Database) => {
+    const owner = await database.read.selectFrom('users').select('id').where('role', '=', 'owner').executeTakeFirst()
+    const vault = createVault({ database, keyFile, clock: systemClock(), redactor: { add: () => true } })
+    return owner ? vault.values(owner.id, configSecrets) : {}
+  }
+  return withDatabase(context, read).catch(() => ({}))
 }
 
 /** URL of the database server; null if the database is a file of the home. */

@@ -12,9 +12,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { loadConfig } from '../daemon/config/load-config.ts'
+import type { ProviderTrial } from '../daemon/connect-model.ts'
 import type { ProviderSettings } from '../models/provider-connection.ts'
 import { createOutput } from './output.ts'
-import { type ProviderTrial, runSetup } from './setup.ts'
+import { runSetup } from './setup.ts'
 import type { SetupPrompts } from './setup-prompts.ts'
 
 let parent: string

@@ -320,6 +320,7 @@ export async function serveFamiliar(
       voice: options.voice ?? createServedVoice(),
       models: { ...familiar.modelsOf(userId), providers: () => [] },
       config: () => familiar.config,
+      stored: () => ({}),
       restartNeeded: () => [],
       reload: async () => [],
       baseUrl: () => url,

@@ -3,7 +3,7 @@ import { nearestName } from './toml.ts'
 
 interface Variable {
   value: string
-  /** The `.env` file, `environment` or `command line`. */
+  /** The `.env` file, `environment`, `command line` or `vault`. */
   file: string
   line: number | null
   key: string
@@ -13,6 +13,9 @@ export interface ConfigFlags {
   port?: number | undefined
   host?: string | undefined
 }
+
+/** Keys from the vault, by the names of variables. */
+export type StoredKeys = Readonly<Record<string, string>>
 
 export type Environment = ReturnType<typeof readEnvironment>
 
@@ -31,19 +34,23 @@ const familiarVariables = [
 ] as const
 
 /**
- * The command line overrides the real environment, which overrides `.env`; the source of each value is kept, so that a
- * problem can name its place.
+ * The command line overrides the real environment, which overrides `.env`, which overrides keys in the vault; the source
+ * of each value is kept, so that a problem can name its place.
  */
 export function readEnvironment(source: {
   file: string
   files: ConfigFiles
   env: Readonly<Record<string, string | undefined>>
   flags: ConfigFlags
+  /** Keys that were given in the page, by the names of variables. */
+  stored?: StoredKeys
   problems: ConfigProblem[]
   warnings: string[]
 }) {
-  const { file, files, env, flags, problems, warnings } = source
+  const { file, files, env, flags, stored = {}, problems, warnings } = source
   const variables = new Map<string, Variable>()
+  for (const [name, value] of Object.entries(stored))
+    variables.set(name, { value, file: 'vault', line: null, key: name })
   const dotenv = parseDotenv(readOrReport(files, file, problems) ?? '')
   for (const { name, value, line } of dotenv.entries) variables.set(name, { value, file, line, key: name })
   for (const { line, message } of dotenv.problems) problems.push({ file, line, key: '', message })

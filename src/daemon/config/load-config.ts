@@ -16,7 +16,14 @@ import { tokenBits } from '../../security/tokens.ts'
 import { type Plan, withBuiltInPlans } from '../../security/users.ts'
 import { homePaths } from '../home-paths.ts'
 import { type Config, type ConfigFiles, type ConfigProblem, diskFiles } from './config.ts'
-import { type ConfigFlags, type Environment, firstOf, readEnvironment, readOrReport } from './environment.ts'
+import {
+  type ConfigFlags,
+  type Environment,
+  firstOf,
+  readEnvironment,
+  readOrReport,
+  type StoredKeys,
+} from './environment.ts'
 import { type Settings, settingsSchema } from './settings-schema.ts'
 import { checkToml, dottedKey, nearestName, type TomlIndex, type TomlPath } from './toml.ts'
 import { baseUrl, type ProviderFile, providerSchema, usualKeyVariables } from './tools-schema.ts'
@@ -43,7 +50,7 @@ interface Reading {
 }
 
 /**
- * Defaults, `familiar.toml`, `providers.d/*.toml`, `.env`, the environment and the command line, each overriding the
+ * Defaults, `familiar.toml`, `providers.d/*.toml`, the vault, `.env`, the environment and the command line, each overriding the
  * one before. Read-only. All or nothing: with one problem there is no config, and all problems are reported.
  */
 export function loadConfig(source: {
@@ -51,12 +58,14 @@ export function loadConfig(source: {
   env: Readonly<Record<string, string | undefined>>
   flags?: ConfigFlags
   files?: ConfigFiles
+  /** Without the vault, providers whose key is there are called without one. */
+  stored?: StoredKeys
 }): LoadedConfig {
-  const { env, flags = {}, files = diskFiles } = source
+  const { env, flags = {}, files = diskFiles, stored = {} } = source
   const { environment: dotenv, config: file, providers: directory } = homePaths(source.home)
   const problems: ConfigProblem[] = []
   const warnings: string[] = []
-  const environment = readEnvironment({ file: dotenv, files, env, flags, problems, warnings })
+  const environment = readEnvironment({ file: dotenv, files, env, flags, stored, problems, warnings })
   const reading = { file, ...readSettings(file, files, problems), environment, problems, warnings }
   const read = readProviders(reading, { directory, files })
   checkRoutes(reading, read)

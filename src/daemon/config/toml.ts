@@ -21,6 +21,32 @@ export function setTomlValue(text: string, path: readonly string[], value: TomlV
   })
 }
 
+/** Removes one key, with its line, and keeps everything else. Undefined if that cannot be done safely. */
+export function removeTomlValue(text: string, path: readonly string[]): string | undefined {
+  const document = parse(text)
+  const wanted = canonicalJson(withoutValue(document, path))
+  if (wanted === canonicalJson(document)) return text
+  const value = indexToml(text).find(path)?.value
+  if (!value) return undefined
+  const start = text.lastIndexOf('\n', value.start) + 1
+  const end = text.indexOf('\n', value.end)
+  const edited = splice(text, start, end === -1 ? text.length : end + 1, '')
+  try {
+    return canonicalJson(parse(edited)) === wanted ? edited : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function withoutValue(document: Record<string, unknown>, path: readonly string[]): Record<string, unknown> {
+  const [key = '', ...rest] = path
+  const { [key]: inner, ...others } = document
+  if (rest.length === 0 || typeof inner !== 'object' || inner === null || Array.isArray(inner)) {
+    return rest.length === 0 ? others : document
+  }
+  return { ...document, [key]: withoutValue(inner as Record<string, unknown>, rest) }
+}
+
 function candidates(text: string, path: readonly string[], value: TomlValue): string[] {
   const index = indexToml(text)
   const table = path.slice(0, -1)

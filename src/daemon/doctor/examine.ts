@@ -18,6 +18,7 @@ import type { PostgresDatabase } from '../../storage/postgres/open-postgres.ts'
 import { inspectBrowser } from '../../tools/builtin/browsers.ts'
 import { readNeedLogin } from '../../tools/mcp/tool-listing.ts'
 import { type Config, formatProblems } from '../config/config.ts'
+import type { StoredKeys } from '../config/environment.ts'
 import { type LoadedConfig, loadConfig, type SharedSettings } from '../config/load-config.ts'
 import { homePaths, keyFileOf } from '../home-paths.ts'
 import { openS3 } from '../open-fleet.ts'
@@ -37,6 +38,8 @@ export interface PartChecks {
 export async function examine(options: {
   homePath: string
   env: Readonly<Record<string, string | undefined>>
+  /** Keys from the vault. */
+  stored?: StoredKeys
   /** Whether a daemon runs in this home, and its state. */
   daemon(): Promise<{ finding: Finding; isRunning: boolean }>
   parts: PartChecks
@@ -44,7 +47,7 @@ export async function examine(options: {
   network: boolean
 }): Promise<Finding[]> {
   const { homePath, env, parts, network } = options
-  const { loaded, findings: config } = checkConfig(homePath, env)
+  const { loaded, findings: config } = checkConfig(homePath, env, options.stored)
   const [home, disk, { finding: daemon, isRunning }] = await Promise.all([
     examineLook('home', checkHome(homePath)),
     examineLook('disk', checkDisk(homePath)),
@@ -99,10 +102,11 @@ async function checkBrowser({ tools }: Config, searchPath: string): Promise<Find
 function checkConfig(
   homePath: string,
   env: Readonly<Record<string, string | undefined>>,
+  stored: StoredKeys = {},
 ): { findings: Finding[]; loaded: LoadedConfig } {
   let loaded: LoadedConfig
   try {
-    loaded = loadConfig({ home: homePath, env })
+    loaded = loadConfig({ home: homePath, env, stored })
   } catch (error) {
     // A home that is not a directory; its own check reports why.
     return { findings: [fail('config', `Cannot be read: ${reasonOf(error)}`)], loaded: { ok: false, problems: [] } }

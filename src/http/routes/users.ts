@@ -8,7 +8,7 @@ import { browserTokenPrefix, type SignedIn } from '../../security/sign-in.ts'
 import type { AccessTokens } from '../../security/tokens.ts'
 import type { User, Users } from '../../security/users.ts'
 import type { HttpContext, HttpDependencies, HttpUsers } from '../dependencies.ts'
-import { callerOf, linkOf, peerAddress, readLimitedText, tooMany } from '../guards.ts'
+import { callerOf, linkOf, mayConfigure, peerAddress, readLimitedText, tooMany } from '../guards.ts'
 import { type HttpPage, pageCookie } from '../page.ts'
 import { isoTime, jsonReply, orNotFound, quotedName } from '../replies.ts'
 import { handle, type Route } from '../route.ts'
@@ -95,6 +95,7 @@ export function createSignInRoutes({ limiter, status }: HttpDependencies, page: 
         agentName: page.agentName(),
         version: status().version,
         command: isOwner ? page.commandLine('WORDS') : 'familiar WORDS',
+        mayConfigure: mayConfigure(context),
       }
     }),
     handle(pageApi.signIn.link, ({ userId, body }) =>

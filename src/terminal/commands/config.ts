@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parse } from 'smol-toml'
 import { writeFileAtomically } from '../../base/files.ts'
-import { diskFiles, formatProblems } from '../../daemon/config/config.ts'
-import { loadConfig } from '../../daemon/config/load-config.ts'
-import { nearestName, setTomlValue, type TomlValue } from '../../daemon/config/toml.ts'
+import { diskFiles } from '../../daemon/config/config.ts'
+import { draftSetting, type EditedHome, problemsOf } from '../../daemon/config/edit-config.ts'
+import { nearestName, type TomlValue } from '../../daemon/config/toml.ts'
 import { describeSettings } from '../../daemon/home-desk.ts'
 import { homePaths } from '../../daemon/home-paths.ts'
 import type { Setting } from '../../protocol/status.ts'
@@ -69,7 +69,7 @@ export const editConfig: CommandHandler<object> = async (context) => {
         output.note('Nothing was changed.')
         return undefined
       }
-      const problems = problemsOf(context, text)
+      const problems = problemsOf(editedHome(context), text)
       if (problems.length === 0) {
         await writeFileAtomically(config, text)
         break
@@ -99,39 +99,27 @@ export async function writeSetting(
   values: readonly TomlValue[],
 ): Promise<{ value: TomlValue; effect: Effect }> {
   const file = homePaths(context.homePath).config
-  const before = diskFiles.read(file) ?? ''
-  const known = new Set(problemsOf(context, before))
-  let problems: string[] = []
-  for (const value of values) {
-    const text = setTomlValue(before, path, value)
-    if (text === undefined) {
-      throw new CommandError(`${file} cannot be changed without touching other keys.`, {
-        code: 'config',
-        hint: `Edit it yourself: ${context.output.commandLine('config edit')}`,
-      })
-    }
-    const found = problemsOf(context, text).filter((problem) => !known.has(problem))
-    if (found.length === 0) {
-      await requireHome(context)
-      await writeFileAtomically(file, text)
-      return { value, effect: await applyConfig(context) }
-    }
-    if (problems.length === 0) problems = found
+  const draft = draftSetting(editedHome(context), path, values)
+  if (draft.ok && draft.value !== null) {
+    await requireHome(context)
+    await writeFileAtomically(file, draft.text)
+    return { value: draft.value, effect: await applyConfig(context) }
   }
+  if (!draft.ok && draft.reason === 'not_editable') {
+    throw new CommandError(`${file} cannot be changed without touching other keys.`, {
+      code: 'config',
+      hint: `Edit it yourself: ${context.output.commandLine('config edit')}`,
+    })
+  }
+  const problems = draft.ok ? [] : draft.problems
   throw new CommandError(['The change is not allowed, so nothing was written:', ...problems].join('\n  '), {
     code: 'config',
     hint: `Keys and values: ${context.output.commandLine('config get TABLE')}`,
   })
 }
 
-/** The problems of the configuration with this text of `familiar.toml`, without line numbers, which an edit moves. */
-function problemsOf({ homePath: home, env }: CommandContext, text: string): string[] {
-  const { config } = homePaths(home)
-  const files = { ...diskFiles, read: (path: string) => (path === config ? text : diskFiles.read(path)) }
-  const checked = loadConfig({ home, env, files })
-  return checked.ok
-    ? []
-    : formatProblems(checked.problems, home).map((line) => line.replace(/^(\S+?):\d+(:\d+)?:/, '$1:'))
+function editedHome({ homePath: home, env }: CommandContext): EditedHome {
+  return { home, env }
 }
 
 async function applyConfig(context: CommandContext): Promise<Effect> {

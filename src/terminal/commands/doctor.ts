@@ -18,6 +18,7 @@ import { openSandbox } from '../../daemon/open-sandbox.ts'
 import { home } from '../../protocol/status.ts'
 import { type CommandContext, type CommandHandler, exitCodes } from '../command.ts'
 import { createApiClient } from '../connect.ts'
+import { storedKeys } from '../open-beside.ts'
 import { type Output, runnableHere } from '../output.ts'
 import { openModels } from './models.ts'
 import { withVoice } from './voice.ts'
@@ -28,6 +29,7 @@ export const doctor: CommandHandler<{ network?: boolean }> = async (context, inp
   const findings = await examine({
     homePath,
     env,
+    stored: await storedKeys(context),
     daemon: () => checkDaemon(homePath, packageFile.version),
     parts: openParts(context),
     network: input.network === true,

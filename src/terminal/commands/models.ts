@@ -15,6 +15,7 @@ import { home, type ModelsReply } from '../../protocol/status.ts'
 import { type CommandContext, CommandError, type CommandHandler, exitCodes, messageOf } from '../command.ts'
 import { apiCommand } from '../connect.ts'
 import { definedVariables, requireConfig, runProgram } from '../local-home.ts'
+import { storedKeys } from '../open-beside.ts'
 import { describeEffect, writeSetting } from './config.ts'
 
 /** The models that are configured or were found, and their use. */
@@ -105,7 +106,7 @@ function unknownModel(id: string | undefined, models: ModelSet): CommandError {
 
 /** The models as a start would find them, without a daemon. */
 async function withModels<T>(context: CommandContext, work: (models: ModelSet) => Promise<T>): Promise<T> {
-  const { config, environment } = requireConfig(context)
+  const { config, environment } = requireConfig(context, await storedKeys(context))
   const models = openModels(context)
   try {
     await models.use(config, environment)
