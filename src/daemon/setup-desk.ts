@@ -54,6 +54,11 @@ const editable: ReadonlySet<string> = new Set([
 
 const telegramVariable = 'TELEGRAM_BOT_TOKEN'
 
+interface KnownKey {
+  key: string
+  variable: string
+}
+
 /** A provider as the owner described it in the page. */
 interface Described {
   offer: Offer
@@ -119,12 +124,12 @@ export function createSetupDesk(
     const isOther = address !== own
     const name = offer.baseUrl === '' ? freeName(address) : offer.name
     const usual = offer.baseUrl === '' ? usualVariable(name) : offer.keyVariable
-    const knownKey = usual && !isOther ? found?.apiKey : undefined
-    const badKey = checkKey(apiKey, offer.needsKey === true && knownKey === undefined)
+    const known = keyOf(name, address) ?? (isOther ? undefined : keyIn(found, usual))
+    const badKey = checkKey(apiKey, offer.needsKey === true && known === undefined)
     if (badKey !== undefined)
       throw new FamiliarError('bad_request', badKey === 'It needs one' ? 'Enter a key.' : `${badKey}.`)
-    const key = apiKey || knownKey
-    const variable = usual && (apiKey ? freeVariable(usual, name, isTaken(usual)) : variableOf(knownKey, usual))
+    const key = apiKey || known?.key
+    const variable = apiKey ? usual && freeVariable(usual, name, isTaken(usual)) : known?.variable
     return {
       offer,
       settings: { name, type: offer.type, baseUrl: address || undefined, ...(key && { apiKey: key }) },
@@ -158,8 +163,19 @@ export function createSetupDesk(
     return Boolean(value) && value !== stored()[variable]
   }
 
-  function variableOf(key: string | undefined, usual: string): string {
-    return Object.entries(environment()).find(([, value]) => key !== undefined && value.trim() === key)?.[0] ?? usual
+  /** The key in the environment that was found for a provider. */
+  function keyIn(found: ProviderSettings | undefined, usual = ''): KnownKey | undefined {
+    const key = found?.apiKey
+    if (key === undefined) return undefined
+    return { key, variable: Object.entries(environment()).find(([, value]) => value.trim() === key)?.[0] ?? usual }
+  }
+
+  /** The key of the provider's file, if the file has the same address. */
+  function keyOf(provider: string, address: string): KnownKey | undefined {
+    const file = fileOf(provider)
+    const variable = file?.api_key_env
+    const key = variable && (file?.base_url ?? '') === address ? environment()[variable] : undefined
+    return variable && key ? { key, variable } : undefined
   }
 
   /** The name of the model's table: that of the same model, or a free one. */
@@ -201,7 +217,7 @@ export function createSetupDesk(
         baseUrl: offer.baseUrl ?? null,
         takesAddress: takesAddress(offer),
         key: offer.needsKey ? 'needed' : offer.baseUrl === '' ? 'optional' : 'none',
-        hasKey: found?.apiKey !== undefined,
+        hasKey: found?.apiKey !== undefined || keyOf(offer.name, offer.baseUrl ?? '') !== undefined,
         keyPage: offer.keyPage ?? null,
         isFound: found !== undefined,
       }))

@@ -66,6 +66,8 @@ export interface FakeModelOptions {
   keepRequests?: boolean
   /** Names that the listings show; any name is answered. */
   models?: string[]
+  /** The only accepted key. Default: any. */
+  key?: string
   now?: () => number
 }
 
@@ -82,6 +84,12 @@ export async function startFakeModel(options: FakeModelOptions = {}): Promise<Fa
   const requestsFile = options.requestsFile === undefined ? undefined : openRequestsFile(options.requestsFile)
   const conditions = watchConditions()
   let closing = false
+
+  const hasKey = ({ headers }: IncomingMessage) =>
+    options.key === undefined ||
+    [headers.authorization, headers['x-api-key'], headers['x-goog-api-key']].some(
+      (sent) => sent === options.key || sent === `Bearer ${options.key}`,
+    )
 
   const track = (record: RecordedRequest, response: ServerResponse) => {
     const fate = { cut: false }
@@ -127,6 +135,7 @@ export async function startFakeModel(options: FakeModelOptions = {}): Promise<Fa
     response.setHeader('request-id', `req_${n}`)
     response.setHeader('x-request-id', `req_${n}`)
     conditions.check()
+    if (!hasKey(incoming)) return sendError({ response, wire, status: 401, message: 'Incorrect API key provided.' })
     if (rejection) return sendError({ response, wire, ...rejection })
 
     const request = view({ wire, call, n, bytes: record.bytes })
@@ -151,6 +160,7 @@ export async function startFakeModel(options: FakeModelOptions = {}): Promise<Fa
   const server = createServer({ noDelay: true, keepAlive: true }, (incoming, response) => {
     const path = pathOf(incoming)
     if (incoming.method === 'GET') {
+      if (!hasKey(incoming)) return sendJson(response, 401, { error: { message: 'Incorrect API key provided.' } })
       const document = path === '/fake/stats' ? totals : listModels({ path, headers: incoming.headers, models })
       return document ? sendJson(response, 200, document) : sendJson(response, 404, { error: { message: 'Not found' } })
     }
