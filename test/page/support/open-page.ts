@@ -9,8 +9,11 @@ import { fakeProvider } from './page-daemon.ts'
 import { watchContext } from './watch-page.ts'
 
 export interface OpenPageOptions {
-  /** `fake`: the model server of the tests, scripted. `offline`: the model without a network that Familiar comes with. */
-  model?: 'fake' | 'offline'
+  /**
+   * `fake`: the model server of the tests, scripted. `offline`: the model without a network that Familiar comes with.
+   * `none`: the same, as in a new home, where another one can be connected.
+   */
+  model?: 'fake' | 'offline' | 'none'
   script?: Script
   /** More of `familiar.toml`. With its own `[memory]`, Familiar learns from the messages. */
   toml?: string

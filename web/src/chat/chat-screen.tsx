@@ -1,12 +1,11 @@
 import { useCallback, useEffect, useRef, useState } from 'react'
 import type { HistoryReply } from '../../../src/protocol/api.ts'
 import type { PageSession } from '../../../src/protocol/page.ts'
-import { call, useAnswer } from '../api/call.ts'
-import { Button, CommandLine, IconButton, Menu } from '../components/controls.tsx'
-import { Notice, useToasts } from '../components/feedback.tsx'
+import { call } from '../api/call.ts'
+import { Button, IconButton, Menu } from '../components/controls.tsx'
+import { useToasts } from '../components/feedback.tsx'
 import { Dialog, TextField } from '../components/forms.tsx'
 import { Icon } from '../components/icon.tsx'
-import { Rich } from '../components/layout.tsx'
 import { useClientTools } from '../memory/private/client-tools.ts'
 import { useWho } from '../shell/account.tsx'
 import { go, usePlace, useTitle } from '../shell/router.tsx'
@@ -20,6 +19,7 @@ import { MessageList } from './message-list.tsx'
 import { refreshSessions, useSessions } from './sessions.tsx'
 import { useConversation } from './use-conversation.ts'
 import { useOutgoing } from './use-outgoing.ts'
+import { NoModelBanner, Welcome } from './welcome.tsx'
 
 function ChatHeader({ session, isCutOff }: { session: PageSession; isCutOff: boolean }) {
   const toasts = useToasts()
@@ -121,57 +121,6 @@ async function mark(sessionId: string, seq: number): Promise<void> {
   await call('page.markRead', { id: sessionId, seq }).catch(() => undefined)
 }
 
-const ideas = [t.chat.rememberMyPassportExpires, t.chat.whatDoKnowAbout, t.chat.remindMeFridayNine]
-
-/** The empty chat with example requests that work with the connected model, or without one. */
-function Welcome({ onAsk }: { onAsk(text: string): unknown }) {
-  const { agent_name, is_owner } = useWho()
-  const { data, refresh } = useAnswer('home.models', {})
-  const isOffline = data?.models.every((model) => model.is_offline)
-
-  // A model is connected in a terminal: look again when the user comes back from there.
-  useEffect(() => {
-    if (!isOffline) return
-    addEventListener('focus', refresh)
-    return () => removeEventListener('focus', refresh)
-  }, [isOffline, refresh])
-
-  return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by the keyboard.
-    <div tabIndex={0} className="min-h-0 flex-1 overflow-y-auto outline-none">
-      <div className="mx-auto flex min-h-full max-w-xl flex-col justify-center px-6 py-10">
-        <h1 className="text-3xl font-semibold tracking-tight">{t.chat.helloIm(agent_name)}</h1>
-        <p className="mt-2 text-soft">
-          <Rich text={t.chat.intro} />
-        </p>
-        {isOffline && is_owner && (
-          <div className="mt-4">
-            <Notice kind="warning">
-              <p>{t.models.noLanguageModelSet}</p>
-              <div className="mt-2 text-ink">
-                <CommandLine command="familiar setup" />
-              </div>
-            </Notice>
-          </div>
-        )}
-        <ul className="-ms-3 mt-4">
-          {(isOffline === false ? [...ideas, t.chat.buildToolTellsMe] : ideas).map((idea) => (
-            <li key={idea}>
-              <button
-                type="button"
-                className="rounded-lg px-3 py-1.5 text-start text-soft hover:bg-sunken hover:text-ink"
-                onClick={() => onAsk(idea)}
-              >
-                “{idea}”
-              </button>
-            </li>
-          ))}
-        </ul>
-      </div>
-    </div>
-  )
-}
-
 /** `/talk/<id>` is a session; any other path a new one, which starts with its first message. */
 export function ChatScreen() {
   const { path } = usePlace()
@@ -211,6 +160,7 @@ export function ChatScreen() {
   return (
     <main id="main" tabIndex={-1} className="flex h-full flex-col outline-none">
       {session && <ChatHeader session={session} isCutOff={opened.state === 'cut_off'} />}
+      {!isEmpty && <NoModelBanner />}
       {isEmpty ? (
         <Welcome onAsk={sendText} />
       ) : (

@@ -2,12 +2,13 @@ import { useState } from 'react'
 import type { ListedModel } from '../../../src/protocol/status.ts'
 import { call, useAnswer } from '../api/call.ts'
 import { useSessions } from '../chat/sessions.tsx'
-import { Badge, Button, CommandLine } from '../components/controls.tsx'
-import { Failure, Notice, useToasts } from '../components/feedback.tsx'
+import { Badge, Button } from '../components/controls.tsx'
+import { Failure, useToasts } from '../components/feedback.tsx'
 import { SelectField } from '../components/forms.tsx'
-import { FieldList, Rich, Screen, Section } from '../components/layout.tsx'
+import { FieldList, Panel, Screen, Section } from '../components/layout.tsx'
 import { useWho } from '../shell/account.tsx'
 import { t } from '../strings/strings.ts'
+import { ConnectModel } from './connect-model.tsx'
 
 const byRoute = 'default'
 
@@ -110,6 +111,16 @@ function routeWords(name: string): string {
   return source === undefined ? (words[name] ?? name) : t.models.messagesFrom(source)
 }
 
+function ConnectSection({ onConnected }: { onConnected(): void }) {
+  return (
+    <Section title={t.setup.connectModel}>
+      <Panel>
+        <ConnectModel onConnected={onConnected} />
+      </Panel>
+    </Section>
+  )
+}
+
 export function ModelsScreen() {
   const { is_owner } = useWho()
   const { data, error, refresh } = useAnswer('home.models', {})
@@ -119,16 +130,7 @@ export function ModelsScreen() {
       {error && <Failure error={error} onRetry={refresh} />}
       {data && (
         <>
-          {isOffline && (
-            <div className="mb-6">
-              <Notice kind="warning">
-                <p>{t.models.noLanguageModelSet}</p>
-                <div className="mt-2 text-ink">
-                  <CommandLine command="familiar setup" />
-                </div>
-              </Notice>
-            </div>
-          )}
+          {isOffline && <ConnectSection onConnected={refresh} />}
           <Section title={t.models.routing}>
             <ul className="divide-y divide-line rounded-xl border border-line bg-raised">
               {data.routes.map(({ name, models }) => (
@@ -157,14 +159,7 @@ export function ModelsScreen() {
           <Section title={t.models.overrideOneConversation}>
             <ChooseModel models={data.models} />
           </Section>
-          {is_owner && (
-            <Section title={t.models.addChangeModels}>
-              <p className="mb-2 text-soft">
-                <Rich text={t.models.setupHelp} />
-              </p>
-              <CommandLine command="familiar setup" />
-            </Section>
-          )}
+          {is_owner && !isOffline && <ConnectSection onConnected={refresh} />}
         </>
       )}
     </Screen>

@@ -13,6 +13,7 @@ const nobody: Reply<'signIn.who'> = {
   agent_name: 'Familiar',
   version: '',
   command: 'familiar WORDS',
+  may_configure: false,
 }
 
 export const WhoContext = createContext<Reply<'signIn.who'>>(nobody)

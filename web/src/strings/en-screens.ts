@@ -281,16 +281,11 @@ export const models = {
   messagesFrom: (source: string) => `Messages from ${source}`,
   models: 'Models',
   modelsAndRouting: 'Models and routing',
-  noLanguageModelSet:
-    'No language model is connected. Memory and reminders work without one. To connect a model, run in a terminal on this machine:',
   routing: 'Routing',
   fallback: (models: string) => `Fallback: ${models}`,
   availableModels: 'Available models',
   modelsModelsCount: (modelsCount: number) => counted(modelsCount, 'model'),
   overrideOneConversation: 'Override for one conversation',
-  addChangeModels: 'Add or change models',
-  setupHelp:
-    'API keys and provider addresses are set on this machine only, with the setup assistant or in `providers.d/` and `familiar.toml`.',
   free: 'free',
   set: 'set',
 }

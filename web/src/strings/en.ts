@@ -21,6 +21,7 @@ import {
   shell,
   userStrings,
 } from './en-screens.ts'
+import { options, setup } from './en-setup.ts'
 import { buildStrings, builtTools, runForm, skillStrings, toolStrings } from './en-tools.ts'
 
 const common = {
@@ -130,6 +131,8 @@ export const en = {
   settings,
   health,
   users: userStrings,
+  setup,
+  options,
 }
 
 export type Strings = typeof en
