@@ -107,7 +107,7 @@ describePage('every screen', () => {
 
   it('PAGE-6 an address with an unknown tab shows the first tab', async () => {
     const { page, url } = await openPage()
-    for (const path of ['/toolbox', '/capabilities', '/memory', '/settings']) {
+    for (const path of ['/toolbox', '/capabilities', '/memory']) {
       await page.goto(`${url}${path}?tab=nowhere`)
       await settle(page)
       expect(await page.getByRole('tab').first().getAttribute('aria-selected'), path).toBe('true')

@@ -67,16 +67,22 @@ describePage('the keyboard alone', () => {
     await page.getByRole('heading', { name: 'By keys' }).waitFor()
   })
 
-  it('PAGE-4 every screen is reached from the list, and the content by the first link', async () => {
+  it('PAGE-4 SETUP-4 every screen is reached from the list, and the content by the first link', async () => {
     const { page, familiar, fake } = await openPage(sampleOptions)
     await fillWithSamples(familiar, fake)
-    const links = page.locator('nav[aria-label="Familiar"] ul a:not([href^="/talk"])')
-    for (let index = 0; index < (await links.count()); index += 1) {
-      const name = ((await links.nth(index).textContent()) ?? '').trim()
+    const follow = async (name: string) => {
       await tabTo(page, new RegExp(`^${name}$`))
       await page.keyboard.press('Enter')
       await settle(page)
-      await page.locator(`nav a[aria-current=page]`, { hasText: name }).waitFor()
+      await page.locator(`nav a[aria-current=page]`, { hasText: name }).first().waitFor()
+    }
+    const destinations = ['Chat', 'Memory', 'Tools', 'Schedules', 'Settings']
+    expect(await page.locator('nav[aria-label="Familiar"] > ul a').allTextContents()).toEqual(destinations)
+    for (const destination of destinations) {
+      await follow(destination)
+      for (const section of (await page.locator('nav[data-sections] a').allTextContents()).slice(1)) {
+        await follow(section)
+      }
     }
     await page.reload()
     await settle(page)

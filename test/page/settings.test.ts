@@ -8,6 +8,7 @@ describePage('the home in the page', () => {
     fake.reply({ text: 'Hello.' })
     await say(page, 'Hi')
     await page.getByRole('log').getByText('Hello.').waitFor()
+    await page.getByRole('link', { name: 'Settings' }).click()
     await page.getByRole('link', { name: 'Models' }).click()
     await page.getByText('in use').waitFor()
     await page.getByLabel('Model', { exact: true }).selectOption('fake/main')

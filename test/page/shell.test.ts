@@ -43,12 +43,16 @@ describePage('the page around its screens', () => {
   it('PAGE-2 a screen that cannot be loaded says so, and the rest of the page keeps working', async () => {
     const { page, context } = await openPage()
     await context.route('**/assets/cost-screen*.js', (route) => route.fulfill({ status: 404, body: '' }))
-    await page.getByRole('link', { name: 'Cost' }).click()
+    const toCost = async () => {
+      await page.getByRole('link', { name: 'Settings' }).click()
+      await page.getByRole('link', { name: 'Cost' }).click()
+    }
+    await toCost()
     await page.getByRole('heading', { name: 'This page could not be loaded' }).waitFor()
     expect(await findFaults(page)).toEqual([])
     await page.getByRole('link', { name: 'Schedules' }).click()
     await page.getByRole('heading', { name: 'Schedules' }).waitFor()
-    await page.getByRole('link', { name: 'Cost' }).click()
+    await toCost()
     await page.getByRole('heading', { name: 'This page could not be loaded' }).waitFor()
     await context.unroute('**/assets/cost-screen*.js')
     await page.getByRole('button', { name: 'Reload page' }).click()

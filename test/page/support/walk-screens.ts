@@ -1,11 +1,23 @@
 import type { Page } from 'playwright-core'
 
-/** The addresses of every screen that the list at the side leads to. */
-export async function screenPaths(page: Page): Promise<string[]> {
-  const paths = (await page.evaluate(
-    `[...document.querySelectorAll('nav[aria-label="Familiar"] a')].map((link) => link.getAttribute('href'))`,
+const pathsIn = async (page: Page, links: string) =>
+  (await page.evaluate(
+    `[...document.querySelectorAll(${JSON.stringify(links)})].map((link) => link.getAttribute('href'))`,
   )) as string[]
-  return [...new Set(paths)].filter((path) => path !== '/' && !path.startsWith('/talk/'))
+
+/** The addresses of every screen: of the destinations in the list at the side, and of their sections. */
+export async function screenPaths(page: Page): Promise<string[]> {
+  const { origin, href } = new URL(page.url())
+  const destinations = await pathsIn(page, 'nav[aria-label="Familiar"] > ul a')
+  const paths = new Set<string>()
+  for (const path of destinations.filter((one) => one !== '/')) {
+    await page.goto(origin + path)
+    await settle(page)
+    for (const section of [path, ...(await pathsIn(page, 'nav[data-sections] a'))]) paths.add(section)
+  }
+  await page.goto(href)
+  await page.getByRole('main').waitFor()
+  return [...paths]
 }
 
 /** Goes to a screen and, one after the other, to each of its tabs. The names tell them apart. */

@@ -83,12 +83,26 @@ export function SelectField({
   className,
   choices,
   value,
+  isDisabled = false,
   onChange,
-}: Labelled & { choices: readonly Choice[]; value: string; onChange(value: string): void; className?: string }) {
+}: Labelled & {
+  choices: readonly Choice[]
+  value: string
+  isDisabled?: boolean
+  onChange(value: string): void
+  className?: string
+}) {
   const id = useId()
   return (
     <Frame id={id} label={label} isLabelHidden={isLabelHidden} hint={hint} className={className}>
-      <select id={id} className={box} value={value} onChange={(event) => onChange(event.target.value)}>
+      <select
+        id={id}
+        aria-describedby={hint ? `${id}-hint` : undefined}
+        disabled={isDisabled}
+        className={box}
+        value={value}
+        onChange={(event) => onChange(event.target.value)}
+      >
         {choices.map((choice) => (
           <option key={choice.value} value={choice.value}>
             {choice.label}

@@ -7,6 +7,8 @@ import { Empty, Failure, Notice } from '../components/feedback.tsx'
 import { SelectField } from '../components/forms.tsx'
 import { DataTable, Fold, Panel, QuietLink, Rich, Screen, Section } from '../components/layout.tsx'
 import { Plot } from '../components/plot.tsx'
+import { BudgetForm } from '../settings/edit-settings.tsx'
+import { useWho } from '../shell/account.tsx'
 import { go, usePlace } from '../shell/router.tsx'
 import { t } from '../strings/strings.ts'
 import { cachedShare, columnsOf, costText, count, dayName, type Measure, percent, shortCount, usd } from './money.ts'
@@ -276,6 +278,7 @@ const measures: { value: Measure; label: string }[] = [
 /** Spending by model and purpose, and the budgets. */
 export function CostScreen() {
   const { query } = usePlace()
+  const { is_owner } = useWho()
   const period = periods.find(({ value }) => value === query.get('period'))?.value ?? 'month'
   const spending = useAnswer('costs.spending', { period }, { everyMs: 60_000 })
   const caps = useAnswer('costs.caps', {}, { everyMs: 10_000 })
@@ -322,6 +325,7 @@ export function CostScreen() {
         {caps.error && <Failure error={caps.error} onRetry={caps.refresh} />}
         {caps.data && <CapBars caps={caps.data} />}
       </Section>
+      {is_owner && <BudgetForm />}
       {!spending.data && spending.isLoading && <p className="breathing text-soft">{t.common.loading}</p>}
       {total?.calls === 0 && <Empty title={t.cost.noModelCallsPeriod}>{t.cost.modelCallsListedHere}</Empty>}
       {spending.data && total && total.calls > 0 && (

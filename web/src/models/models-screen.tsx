@@ -1,11 +1,12 @@
-import { useState } from 'react'
-import type { ListedModel } from '../../../src/protocol/status.ts'
+import { type ReactNode, useState } from 'react'
+import type { ListedModel, ModelsReply } from '../../../src/protocol/status.ts'
 import { call, useAnswer } from '../api/call.ts'
 import { useSessions } from '../chat/sessions.tsx'
 import { Badge, Button } from '../components/controls.tsx'
 import { Failure, useToasts } from '../components/feedback.tsx'
-import { SelectField } from '../components/forms.tsx'
+import { type Choice, SelectField } from '../components/forms.tsx'
 import { FieldList, Panel, Screen, Section } from '../components/layout.tsx'
+import { useSettings } from '../settings/edit-settings.tsx'
 import { useWho } from '../shell/account.tsx'
 import { t } from '../strings/strings.ts'
 import { ConnectModel } from './connect-model.tsx'
@@ -111,6 +112,71 @@ function routeWords(name: string): string {
   return source === undefined ? (words[name] ?? name) : t.models.messagesFrom(source)
 }
 
+type Route = ModelsReply['routes'][number]
+
+function RouteRow({ route: { name, models }, children }: { route: Route; children: ReactNode }) {
+  return (
+    <li className="grid items-center gap-x-4 px-4 py-2 sm:grid-cols-[14rem_1fr]">
+      <span className="text-soft">{routeWords(name)}</span>
+      <span className="min-w-0">
+        {children}
+        {models.length > 1 && (
+          <span className="block text-sm text-soft">{t.models.fallback(models.slice(1).join(', '))}</span>
+        )}
+      </span>
+    </li>
+  )
+}
+
+/** The models of each purpose, to be chosen. Fallbacks of the configuration stay. */
+function EditableRoutes({ reply, onChanged }: { reply: ModelsReply; onChanged(): void }) {
+  const { editor, notice } = useSettings()
+  if (!editor) return notice
+  const ids = reply.models.map(({ id }) => id)
+
+  function choicesFor(name: string): Choice[] {
+    const all = ids.map((id) => ({ value: id, label: id }))
+    return name === 'primary' ? all : [{ value: '', label: t.options.sameAsDefault }, ...all]
+  }
+
+  async function choose({ name, models }: Route, chosen: string): Promise<void> {
+    const fallbacks = models.slice(1).filter((id) => id !== chosen && ids.includes(id))
+    await editor?.save(`routes.${name}`, chosen === '' ? null : [chosen, ...fallbacks])
+    onChanged()
+  }
+
+  return (
+    <>
+      {notice}
+      <ul className="divide-y divide-line rounded-xl border border-line bg-raised">
+        {reply.routes.map((route) => {
+          const key = `routes.${route.name}`
+          const isOwn = route.name === 'primary' || editor.valueOf(key) !== undefined
+          const place = editor.overriddenBy(key)
+          return (
+            <RouteRow key={route.name} route={isOwn ? route : { ...route, models: route.models.slice(0, 1) }}>
+              {route.name in words ? (
+                <SelectField
+                  className="max-w-sm"
+                  label={routeWords(route.name)}
+                  isLabelHidden
+                  hint={place === undefined ? undefined : t.options.setBy(place)}
+                  isDisabled={place !== undefined}
+                  choices={choicesFor(route.name)}
+                  value={isOwn ? (route.models[0] ?? '') : ''}
+                  onChange={(chosen) => void choose(route, chosen)}
+                />
+              ) : (
+                <span className="font-mono text-sm">{route.models[0]}</span>
+              )}
+            </RouteRow>
+          )
+        })}
+      </ul>
+    </>
+  )
+}
+
 function ConnectSection({ onConnected }: { onConnected(): void }) {
   return (
     <Section title={t.setup.connectModel}>
@@ -122,7 +188,7 @@ function ConnectSection({ onConnected }: { onConnected(): void }) {
 }
 
 export function ModelsScreen() {
-  const { is_owner } = useWho()
+  const { is_owner, may_configure } = useWho()
   const { data, error, refresh } = useAnswer('home.models', {})
   const isOffline = data?.models.every((model) => model.is_offline)
   return (
@@ -132,19 +198,17 @@ export function ModelsScreen() {
         <>
           {isOffline && <ConnectSection onConnected={refresh} />}
           <Section title={t.models.routing}>
-            <ul className="divide-y divide-line rounded-xl border border-line bg-raised">
-              {data.routes.map(({ name, models }) => (
-                <li key={name} className="grid gap-x-4 px-4 py-2.5 sm:grid-cols-[14rem_1fr]">
-                  <span className="text-soft">{routeWords(name)}</span>
-                  <span className="min-w-0">
-                    <span className="font-mono text-sm">{models[0]}</span>
-                    {models.length > 1 && (
-                      <span className="block text-sm text-soft">{t.models.fallback(models.slice(1).join(', '))}</span>
-                    )}
-                  </span>
-                </li>
-              ))}
-            </ul>
+            {may_configure && !isOffline ? (
+              <EditableRoutes reply={data} onChanged={refresh} />
+            ) : (
+              <ul className="divide-y divide-line rounded-xl border border-line bg-raised">
+                {data.routes.map((route) => (
+                  <RouteRow key={route.name} route={route}>
+                    <span className="font-mono text-sm">{route.models[0]}</span>
+                  </RouteRow>
+                ))}
+              </ul>
+            )}
           </Section>
           <Section
             title={t.models.availableModels}

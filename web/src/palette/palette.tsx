@@ -9,7 +9,7 @@ import { useToasts } from '../components/feedback.tsx'
 import { Icon, type IconName } from '../components/icon.tsx'
 import { signOut, useWho } from '../shell/account.tsx'
 import { go, usePlace } from '../shell/router.tsx'
-import { screens } from '../shell/screens.tsx'
+import { destinations, screens } from '../shell/screens.tsx'
 import { chooseTheme } from '../shell/theme.tsx'
 import { t } from '../strings/strings.ts'
 import { showOverPage } from './shortcuts.ts'
@@ -214,7 +214,13 @@ function usePaletteEntries(onCommand: (line: string, takesMore: boolean) => void
         { label: t.palette.chat, icon: 'talk', run: to('/') },
         ...screens
           .filter((screen) => is_owner || !screen.isOwners)
-          .map(({ path, label, icon }) => ({ label, icon, run: to(path) })),
+          .map(({ path, label, icon, destination }) => ({
+            label,
+            // A section is found under the name of its destination, too.
+            words: destinations.find(({ name }) => name === destination)?.label ?? '',
+            icon,
+            run: to(path),
+          })),
       ],
       Commands: (commands ?? []).map(({ name, usage, summary }) => ({
         label: `/${name}`,

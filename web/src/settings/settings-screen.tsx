@@ -1,18 +1,18 @@
-import { useState } from 'react'
+import { type ReactNode, useState } from 'react'
 import type { Setting } from '../../../src/protocol/status.ts'
 import { call, useAnswer } from '../api/call.ts'
 import { Badge, Button, CommandLine } from '../components/controls.tsx'
 import { Empty, Failure, Notice, useToasts } from '../components/feedback.tsx'
 import { Dialog, SelectField, TextField } from '../components/forms.tsx'
 import { Rich, Screen, Section, When } from '../components/layout.tsx'
-import { type Tab, Tabs } from '../components/tabs.tsx'
 import { KeyList } from '../palette/over-page.tsx'
 import { setUsesLetterKeys, useUsesLetterKeys } from '../palette/shortcuts.ts'
 import { signOut, useWho } from '../shell/account.tsx'
-import { go, usePlace } from '../shell/router.tsx'
+import { usePlace } from '../shell/router.tsx'
 import { chooseTheme, type Theme, useTheme } from '../shell/theme.tsx'
 import { t } from '../strings/strings.ts'
 import { VoiceSettingsForm } from '../voice/voice-settings-form.tsx'
+import { AgentNameSetting, MemoryOptionsTab, PermissionsTab, RecognitionSetting, TelegramTab } from './option-tabs.tsx'
 import { OutboxTab } from './outbox-tab.tsx'
 
 const browsers: [pattern: RegExp, name: string][] = [
@@ -170,7 +170,7 @@ function SettingRow({ setting }: { setting: Setting }) {
   )
 }
 
-/** Everything that is configured, to be read: it is changed in its files, on the machine itself (SEC-4). */
+/** Everything that is configured, to be read: only some of it can be changed in the page (SEC-4a). */
 function ConfigurationTab() {
   const { data, error, refresh } = useAnswer('home.settings', {})
   const [query, setQuery] = useState('')
@@ -241,6 +241,11 @@ function PreferencesTab() {
   const { name, is_owner, version } = useWho()
   return (
     <>
+      {is_owner && (
+        <Section title={t.settings.agent}>
+          <AgentNameSetting />
+        </Section>
+      )}
       <Section title={t.settings.appearance}>
         <SelectField
           className="max-w-xs"
@@ -276,34 +281,33 @@ function PreferencesTab() {
   )
 }
 
+/** `/settings`, and `/settings/<section>`; an unknown section shows the first one. */
 export function SettingsScreen() {
   const { path } = usePlace()
   const { is_owner } = useWho()
-  const tabs: Tab[] = [
-    { name: 'page', label: t.settings.appearance, content: <PreferencesTab /> },
-    {
-      name: 'voice',
-      label: t.settings.voice,
-      content: (
-        <div className="max-w-md">
-          <VoiceSettingsForm />
-        </div>
-      ),
-    },
-    { name: 'browsers', label: t.settings.devices, content: <BrowsersTab /> },
-    { name: 'sent', label: t.settings.outgoingMessages, content: <OutboxTab /> },
-    ...(is_owner ? [{ name: 'configuration', label: t.settings.configuration, content: <ConfigurationTab /> }] : []),
-  ]
-  const chosen = path.split('/')[2]
-  const value = tabs.find(({ name }) => name === chosen)?.name ?? 'page'
+  const sections: Record<string, [title: string, content: ReactNode, intro?: string]> = {
+    general: [t.options.general, <PreferencesTab key="general" />],
+    voice: [
+      t.settings.voice,
+      <div key="voice" className="max-w-md space-y-6">
+        {is_owner && <RecognitionSetting />}
+        <VoiceSettingsForm />
+      </div>,
+    ],
+    browsers: [t.settings.devices, <BrowsersTab key="browsers" />],
+    sent: [t.settings.outgoingMessages, <OutboxTab key="sent" />],
+    ...(is_owner && {
+      permissions: [t.options.permissions, <PermissionsTab key="permissions" />, t.options.permissionsIntro],
+      memory: [t.options.memoryOptions, <MemoryOptionsTab key="memory" />, t.options.memoryIntro],
+      telegram: [t.options.telegram, <TelegramTab key="telegram" />],
+      configuration: [t.settings.configuration, <ConfigurationTab key="configuration" />],
+    }),
+  }
+  const chosen = path.split('/')[2] ?? ''
+  const [title, content, intro] = (Object.hasOwn(sections, chosen) && sections[chosen]) || sections.general || []
   return (
-    <Screen title={t.common.settings}>
-      <Tabs
-        label={t.common.settings}
-        tabs={tabs}
-        value={value}
-        onChange={(name) => go(name === 'page' ? '/settings' : `/settings/${name}`)}
-      />
+    <Screen title={title ?? t.common.settings} intro={intro}>
+      {content}
     </Screen>
   )
 }

@@ -1,4 +1,4 @@
-import { Component, type ReactNode, Suspense, useEffect, useState } from 'react'
+import { Component, type ReactNode, Suspense, useEffect, useRef, useState } from 'react'
 import { ChatScreen } from '../chat/chat-screen.tsx'
 import { SessionList } from '../chat/sessions.tsx'
 import { Button, classes, IconButton } from '../components/controls.tsx'
@@ -10,7 +10,7 @@ import { t } from '../strings/strings.ts'
 import { BuildNews } from '../tools/build-news.tsx'
 import { useWho } from './account.tsx'
 import { Link, usePlace } from './router.tsx'
-import { screenAt, screens } from './screens.tsx'
+import { type Destination, destinations, screenAt, screens } from './screens.tsx'
 import { ThemeSwitch } from './theme.tsx'
 
 /** An address that no screen has, or one that is the owner's alone. */
@@ -51,8 +51,12 @@ class ScreenBoundary extends Component<{ children: ReactNode }, { error: Error |
 
 function SideList() {
   const { path } = usePlace()
-  const { is_owner, agent_name } = useWho()
-  const shown = screens.filter((screen) => is_owner || !screen.isOwners)
+  const { agent_name } = useWho()
+  const here = screenAt(path)?.destination
+  const shown = [
+    { path: '/', label: t.palette.chat, icon: 'talk' as const, isHere: isChatPath(path) },
+    ...destinations.map((destination) => ({ ...destination, isHere: destination.name === here })),
+  ]
   return (
     <nav aria-label="Familiar" className="flex h-full flex-col gap-2 p-3">
       <Link href="/" className="px-2 py-1 text-lg font-semibold tracking-tight">
@@ -62,30 +66,77 @@ function SideList() {
       <div className="min-h-0 flex-1 overflow-y-auto">
         <SessionList />
       </div>
-      <ul className="grid max-h-[55%] shrink-0 grid-cols-2 gap-x-1 overflow-y-auto border-t border-line pt-2">
-        {shown.map(({ path: target, label, icon }) => {
-          const isHere = path === target || path.startsWith(`${target}/`)
-          return (
-            <li key={target}>
-              <Link
-                href={target}
-                aria-current={isHere ? 'page' : undefined}
-                className={classes(
-                  'flex min-h-7 items-center gap-2.5 rounded-lg px-2 text-sm hover:bg-ground max-md:min-h-10',
-                  isHere ? 'bg-ground font-medium' : 'text-soft',
-                )}
-              >
-                <Icon name={icon} size={16} />
-                {label}
-              </Link>
-            </li>
-          )
-        })}
+      <ul className="shrink-0 border-t border-line pt-2">
+        {shown.map(({ path: target, label, icon, isHere }) => (
+          <li key={target}>
+            <Link
+              href={target}
+              aria-current={isHere ? 'page' : undefined}
+              className={classes(
+                'flex min-h-8 items-center gap-2.5 rounded-lg px-2 text-sm hover:bg-ground max-md:min-h-11',
+                isHere ? 'bg-ground font-medium' : 'text-soft',
+              )}
+            >
+              <Icon name={icon} size={16} />
+              {label}
+            </Link>
+          </li>
+        ))}
       </ul>
       <ThemeSwitch />
     </nav>
   )
 }
+
+/** The sections of a destination: beside the screen for the long list of settings, otherwise above it. */
+function SectionNav({ destination }: { destination: Destination }) {
+  const { path } = usePlace()
+  const { is_owner } = useWho()
+  const here = screenAt(path)?.path
+  const list = useRef<HTMLUListElement>(null)
+  const sections = screens.filter((screen) => screen.destination === destination.name && (is_owner || !screen.isOwners))
+  const isColumn = sections.length > 5
+
+  // biome-ignore lint/correctness/useExhaustiveDependencies: on a narrow page the current one may be outside the view.
+  useEffect(() => {
+    list.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' })
+  }, [here])
+
+  if (sections.length < 2) return null
+  return (
+    <nav
+      aria-label={destination.label}
+      data-sections
+      className={classes('shrink-0 border-line max-md:border-b', isColumn ? 'md:w-52 md:border-e' : 'md:border-b')}
+    >
+      <ul
+        ref={list}
+        className={classes(
+          'flex gap-1 overflow-x-auto px-3 py-1.5',
+          isColumn && 'md:h-full md:flex-col md:gap-0.5 md:overflow-y-auto md:p-3',
+        )}
+      >
+        {sections.map(({ path: target, label, icon }) => (
+          <li key={target} className="shrink-0">
+            <Link
+              href={target}
+              aria-current={target === here ? 'page' : undefined}
+              className={classes(
+                'flex min-h-9 items-center gap-2 rounded-lg px-2.5 text-sm whitespace-nowrap hover:bg-sunken max-md:min-h-11',
+                target === here ? 'bg-sunken font-medium' : 'text-soft',
+              )}
+            >
+              <Icon name={icon} size={16} />
+              {label}
+            </Link>
+          </li>
+        ))}
+      </ul>
+    </nav>
+  )
+}
+
+const isChatPath = (path: string) => path === '/' || /^\/talk(?:\/[\w-]*)?$/.test(path)
 
 /** The page around every screen: the list at the side, which a narrow window slides in, and the screen itself. */
 export function Shell() {
@@ -93,7 +144,8 @@ export function Shell() {
   const [isOpen, setIsOpen] = useState(false)
   const { is_owner } = useWho()
   const entry = screenAt(path)
-  const isChat = path === '/' || /^\/talk(?:\/[\w-]*)?$/.test(path)
+  const isAllowed = entry !== undefined && (is_owner || !entry.isOwners)
+  const destination = isAllowed ? destinations.find(({ name }) => name === entry.destination) : undefined
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: navigation closes the list and scrolls to the top.
   useEffect(() => setIsOpen(false), [path])
@@ -129,18 +181,21 @@ export function Shell() {
           </IconButton>
           <span className="font-semibold">Familiar</span>
         </header>
-        <div className="min-h-0 flex-1">
-          <ScreenBoundary key={entry?.path ?? 'talk'}>
-            {entry && (is_owner || !entry.isOwners) ? (
-              <Suspense fallback={<p className="breathing p-8 text-soft">{t.common.loading}</p>}>
-                <entry.Component />
-              </Suspense>
-            ) : isChat ? (
-              <ChatScreen />
-            ) : (
-              <NotFound isOwners={entry !== undefined} />
-            )}
-          </ScreenBoundary>
+        <div className={classes('flex min-h-0 flex-1 flex-col', destination?.name === 'settings' && 'md:flex-row')}>
+          {destination && <SectionNav destination={destination} />}
+          <div className="min-h-0 min-w-0 flex-1">
+            <ScreenBoundary key={entry?.path ?? 'talk'}>
+              {isAllowed ? (
+                <Suspense fallback={<p className="breathing p-8 text-soft">{t.common.loading}</p>}>
+                  <entry.Component />
+                </Suspense>
+              ) : isChatPath(path) ? (
+                <ChatScreen />
+              ) : (
+                <NotFound isOwners={entry !== undefined} />
+              )}
+            </ScreenBoundary>
+          </div>
         </div>
       </div>
       <BuildNews />

@@ -1,4 +1,6 @@
 export const toolStrings = {
+  showInternalTools: 'Show internal tools',
+  noToolsYet: 'No tools yet',
   succeeded: 'Succeeded',
   timedOut: 'Timed out',
   serviceError: 'Service error',

@@ -121,9 +121,12 @@ function ToolList() {
   const { data, error, refresh } = useAnswer('tools.list', {}, { everyMs: 15_000 })
   const [query, setQuery] = useQueryValue('q')
   const [kind, setKind] = useQueryValue('kind')
+  const [internal, setInternal] = useQueryValue('internal')
   if (error) return <Failure error={error} onRetry={refresh} />
   if (!data) return <p className="breathing text-soft">{t.common.loading}</p>
-  const found = findInTools(data.tools, query, kind)
+  // Tools that Familiar itself uses are of interest to few. A search or a kind asks for them.
+  const isAll = internal !== '' || query.trim() !== '' || kind !== ''
+  const found = findInTools(data.tools, query, kind).filter((tool) => isAll || tool.kind !== 'builtin')
   const hasOwn = data.tools.some((tool) => tool.kind === 'contract')
   return (
     <>
@@ -138,13 +141,21 @@ function ToolList() {
           onChange={(event) => setQuery(event.target.value)}
         />
         <SelectField label={t.common.kind} isLabelHidden choices={kinds} value={kind} onChange={setKind} />
+        <label className="flex min-h-9 items-center gap-2 text-sm">
+          <input
+            type="checkbox"
+            checked={internal !== ''}
+            onChange={(event) => setInternal(event.target.checked ? 'true' : '')}
+          />
+          {t.tools.showInternalTools}
+        </label>
       </div>
       <p className="sr-only" role="status">
         {t.tools.found(found.length)}
       </p>
       {found.length === 0 ? (
-        <Empty title={t.common.noResults}>
-          {hasOwn || kind !== 'contract' ? t.tools.tryOtherWordsAnother : <Rich text={t.tools.customHelp} />}
+        <Empty title={isAll ? t.common.noResults : t.tools.noToolsYet}>
+          {hasOwn || (isAll && kind !== 'contract') ? t.tools.tryOtherWordsAnother : <Rich text={t.tools.customHelp} />}
         </Empty>
       ) : (
         <ul className="divide-y divide-line">
