@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { type Clock, systemClock } from '../base/clock.ts'
 import { parseJson } from '../base/json.ts'
-import { reasonOf } from '../base/text.ts'
+import { causesOf, reasonOf } from '../base/text.ts'
 import type { AllowedHost } from '../security/network/destinations.ts'
 import { baseUrlOf, createModel } from './models-from-config.ts'
 import {
@@ -167,8 +167,20 @@ export async function listServerModels(
     if (parsed.ok) return { ok: true, models: parsed.value }
     return { ok: false, message: `${base} did not return a list of models.` }
   } catch (cause) {
-    return { ok: false, message: reasonOf(cause) }
+    return { ok: false, message: describeUnreached(cause, baseUrl) }
   }
+}
+
+/** A failed connection in words: the error of `fetch` has them in its causes, as codes. */
+function describeUnreached(cause: unknown, baseUrl: string | undefined): string {
+  const name = baseUrl ?? 'The provider'
+  const codes = causesOf(cause).map((error) => ('code' in error ? String(error.code) : error.name))
+  if (codes.includes('ECONNREFUSED')) return `${name} refuses connections. Check that the server is running.`
+  if (codes.some((code) => /^(?:ENOTFOUND|EAI_)/.test(code))) {
+    return `${name} was not found. Check the address and the network.`
+  }
+  if (codes.some((code) => /timeout/i.test(code))) return `${name} did not answer in time.`
+  return causesOf(cause).at(-1)?.message || reasonOf(cause)
 }
 
 /** Sends one short message. Undefined if the model answered; otherwise the reason. Never throws. */

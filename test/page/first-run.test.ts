@@ -4,6 +4,7 @@ import { type FakeModel, startFakeModel } from '../support/fake-model/start-fake
 import { describePage } from './support/describe-page.ts'
 import { findFaults } from './support/find-faults.ts'
 import { openPage, say } from './support/open-page.ts'
+import { settle } from './support/walk-screens.ts'
 
 const providers: FakeModel[] = []
 afterEach(async () => {
@@ -114,7 +115,7 @@ describePage('the first run', () => {
     for (const text of texts) {
       await page.goto(url)
       await page.getByRole('button', { name: text }).click()
-      await page.getByRole('log').getByText(text.slice(1, -1)).waitFor()
+      await log(page).getByText(text.slice(1, -1), { exact: true }).first().waitFor()
       await banner(page).waitFor()
       const answer = page.locator('article[data-newest=true][aria-busy=false]')
       await answer.waitFor()
@@ -125,9 +126,18 @@ describePage('the first run', () => {
     await page.goto(url)
     await page.getByRole('button', { name: 'Remove sample memories' }).click()
     await page.getByText('Sample memories removed').waitFor()
-    await page.goto(`${url}/memory?tab=timeline`)
-    await page.getByRole('tabpanel').waitFor()
-    await expect.poll(() => page.getByText('allergic to shellfish').count()).toBe(0)
+    for (const tab of ['timeline', 'facts']) {
+      await page.goto(`${url}/memory?tab=${tab}`)
+      await settle(page)
+      await expect
+        .poll(() =>
+          page
+            .getByRole('tabpanel')
+            .getByText(/shellfish|Leipzig/)
+            .count(),
+        )
+        .toBe(0)
+    }
   })
 
   it('SEC-4a behind a proxy the page names the command instead of the form', async () => {

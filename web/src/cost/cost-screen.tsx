@@ -22,8 +22,8 @@ const words: Record<Cap['name'], { title: string; used(spent: string): string }>
   month: { title: t.cost.perMonth, used: (spent) => t.cost.thisMonth(spent) },
 }
 
-/** How much may be spent, and how near to it we are. They are changed in the config, not here. */
-function CapBars({ caps: { section, caps } }: { caps: CapsReply }) {
+/** How much may be spent, and how near to it we are. */
+function CapBars({ caps: { section, caps }, isEditable }: { caps: CapsReply; isEditable: boolean }) {
   return (
     <>
       <ul className="grid gap-3 sm:grid-cols-2">
@@ -31,9 +31,11 @@ function CapBars({ caps: { section, caps } }: { caps: CapsReply }) {
           <CapBar key={cap.name} cap={cap} />
         ))}
       </ul>
-      <p className="mt-2 text-sm text-soft">
-        <Rich text={t.cost.limitsHelp(section)} />
-      </p>
+      {!isEditable && (
+        <p className="mt-2 text-sm text-soft">
+          <Rich text={t.cost.limitsHelp(section)} />
+        </p>
+      )}
     </>
   )
 }
@@ -278,7 +280,7 @@ const measures: { value: Measure; label: string }[] = [
 /** Spending by model and purpose, and the budgets. */
 export function CostScreen() {
   const { query } = usePlace()
-  const { is_owner } = useWho()
+  const { may_configure } = useWho()
   const period = periods.find(({ value }) => value === query.get('period'))?.value ?? 'month'
   const spending = useAnswer('costs.spending', { period }, { everyMs: 60_000 })
   const caps = useAnswer('costs.caps', {}, { everyMs: 10_000 })
@@ -323,9 +325,9 @@ export function CostScreen() {
       )}
       <Section title={t.cost.limits}>
         {caps.error && <Failure error={caps.error} onRetry={caps.refresh} />}
-        {caps.data && <CapBars caps={caps.data} />}
+        {caps.data && <CapBars caps={caps.data} isEditable={may_configure} />}
       </Section>
-      {is_owner && <BudgetForm />}
+      {may_configure && <BudgetForm onChanged={caps.refresh} />}
       {!spending.data && spending.isLoading && <p className="breathing text-soft">{t.common.loading}</p>}
       {total?.calls === 0 && <Empty title={t.cost.noModelCallsPeriod}>{t.cost.modelCallsListedHere}</Empty>}
       {spending.data && total && total.calls > 0 && (

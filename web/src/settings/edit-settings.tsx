@@ -23,7 +23,7 @@ export interface Editor {
 }
 
 /** The settings with the means to change them. Null until they are loaded, and after an error, which `notice` shows. */
-export function useSettings(): { editor: Editor | null; notice: ReactNode; refresh(): void } {
+export function useSettings(onChanged?: () => void): { editor: Editor | null; notice: ReactNode; refresh(): void } {
   const toasts = useToasts()
   const { may_configure } = useWho()
   const { data, error, refresh } = useAnswer('home.settings', {})
@@ -38,6 +38,7 @@ export function useSettings(): { editor: Editor | null; notice: ReactNode; refre
         else toasts.failed(t.options.notSaved(problem ?? ''))
         setRestart(restart_needed)
         refresh()
+        onChanged?.()
         if (key.startsWith('routes.')) await refreshConnection()
         return ok
       } catch (cause) {
@@ -45,7 +46,7 @@ export function useSettings(): { editor: Editor | null; notice: ReactNode; refre
         return false
       }
     },
-    [toasts, refresh],
+    [toasts, refresh, onChanged],
   )
 
   const find = (key: string): Setting | undefined => data?.settings.find((setting) => setting.key === key)
@@ -106,9 +107,19 @@ interface FieldProps {
 const setByHint = (place: string | undefined, hint: string | undefined) =>
   place === undefined ? hint : t.options.setBy(place)
 
+/** The chosen value is shown at once, and taken back if it was not saved. */
+function usePending<T extends string | boolean>(editor: Editor, name: string, stored: T): [T, (value: T) => void] {
+  const [pending, setPending] = useState<T>()
+  async function choose(value: T): Promise<void> {
+    setPending(value)
+    if (!(await editor.save(name, value))) setPending(undefined)
+  }
+  return [pending ?? stored, (value) => void choose(value)]
+}
+
 /** A value of a few. One that is none of them is shown and kept. */
 export function ChoiceSetting({ editor, name, label, hint, choices }: FieldProps & { choices: readonly Choice[] }) {
-  const value = String(editor.valueOf(name) ?? '')
+  const [value, choose] = usePending(editor, name, String(editor.valueOf(name) ?? ''))
   const place = editor.overriddenBy(name)
   const isKnown = choices.some((choice) => choice.value === value)
   return (
@@ -119,19 +130,20 @@ export function ChoiceSetting({ editor, name, label, hint, choices }: FieldProps
       isDisabled={editor.isDisabled || place !== undefined}
       choices={isKnown ? choices : [...choices, { value, label: t.options.byFile(value) }]}
       value={value}
-      onChange={(chosen) => void editor.save(name, chosen)}
+      onChange={choose}
     />
   )
 }
 
 export function SwitchSetting({ editor, name, label }: FieldProps) {
+  const [isOn, choose] = usePending(editor, name, editor.valueOf(name) === true)
   return (
     <label className="flex min-h-9 items-center gap-2">
       <input
         type="checkbox"
         disabled={editor.isDisabled}
-        checked={editor.valueOf(name) === true}
-        onChange={(event) => void editor.save(name, event.target.checked)}
+        checked={isOn}
+        onChange={(event) => choose(event.target.checked)}
       />
       {label}
     </label>
@@ -177,8 +189,8 @@ export function TextSetting(props: FieldProps & { isNumber?: boolean; placeholde
 }
 
 /** The limits of `[budget]`. */
-export function BudgetForm() {
-  const { editor, notice } = useSettings()
+export function BudgetForm({ onChanged }: { onChanged(): void }) {
+  const { editor, notice } = useSettings(onChanged)
   return (
     <Section title={t.options.budgets}>
       {notice}

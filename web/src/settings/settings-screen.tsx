@@ -286,7 +286,7 @@ export function SettingsScreen() {
   const { path } = usePlace()
   const { is_owner } = useWho()
   const sections: Record<string, [title: string, content: ReactNode, intro?: string]> = {
-    general: [t.options.general, <PreferencesTab key="general" />],
+    general: [t.common.settings, <PreferencesTab key="general" />],
     voice: [
       t.settings.voice,
       <div key="voice" className="max-w-md space-y-6">

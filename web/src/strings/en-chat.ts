@@ -53,7 +53,7 @@ export const chatStrings = {
   result: 'Result',
   stoppedTooManySteps: 'Stopped: too many steps for one message.',
   stoppedSameStepKept: 'Stopped: the same step kept failing.',
-  spendingLimitReachedChange: 'Spending limit reached. Change it under [budget] in familiar.toml.',
+  spendingLimitReachedChange: 'Spending limit reached. Change it in Settings, under Cost.',
   modelFailed: 'The model failed or could not be reached. Your message is saved. Send “go on” to retry.',
   working: 'Working…',
   thinkingOngoing: 'Thinking…',

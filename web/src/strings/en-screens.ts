@@ -499,7 +499,7 @@ export const settings = {
   hidden: 'hidden',
   default: 'default',
   editHelp: (home: string) =>
-    `To change a setting, edit \`${home}/familiar.toml\`. Changes apply when you save the file. API keys are in \`.env\` next to it and are never shown.`,
+    `All settings. Those without a page of their own are changed in \`${home}/familiar.toml\`; changes apply when you save the file. API keys are never shown.`,
   configurationFilesProblemsPrevious: 'The configuration files have problems. The previous configuration stays in use.',
   filesChangedBeingRead: 'The files have changed and are being read again.',
   restartFamiliarApply: (restartNeeded: string) => `Restart Familiar to apply: ${restartNeeded}.`,
