@@ -20,7 +20,7 @@ import type { Settings } from './config/settings-schema.ts'
 import { setTomlValue, type TomlValue } from './config/toml.ts'
 import type { HomePaths } from './home-paths.ts'
 
-/** What `familiar setup` and the page share: the providers to choose from, how one is tried, and what is written. */
+/** The shared part of `familiar setup` and the page: the providers to choose from, how one is tried, and the files. */
 
 /** The owner of keys in the vault that stand for variables of the environment. */
 export const configSecrets = 'config'

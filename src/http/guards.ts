@@ -392,7 +392,7 @@ const forwardingHeaders = ['forwarded', 'via', 'x-forwarded-for', 'x-forwarded-h
  * Whether a browser on this machine calls: both ends of the connection and the host name are its loopback, and no proxy
  * was in between. This only restricts a caller who is identified already.
  */
-export function isOnThisMachine(context: HttpContext): boolean {
+function isOnThisMachine(context: HttpContext): boolean {
   const address = peerAddress(context)?.replace(/^::ffff:/, '') ?? ''
   const isLoopback = address === '::1' || /^127(?:\.\d{1,3}){3}$/.test(address)
   const host = (context.req.header('host') ?? '').toLowerCase().replace(/:\d{1,5}$/, '')

@@ -11,7 +11,7 @@ import { t } from '../strings/strings.ts'
 /** Loaded only where no model is connected. */
 const ConnectModel = lazy(async () => ({ default: (await import('../models/connect-model.tsx')).ConnectModel }))
 
-export const modelsPath = '/models'
+const modelsPath = '/models'
 
 /** In every conversation as long as no model answers. */
 export function NoModelBanner() {
