@@ -61,7 +61,7 @@ describePage('the home in the page', () => {
     await expect.poll(text).toContain('name = "Nelly"')
     await page.goto(`${url}/models`)
     await page.getByLabel('Background tasks').selectOption('fake/main')
-    await expect.poll(text).toContain('fast = ["fake/main"]')
+    await expect.poll(text).toContain('fast = [ "fake/main" ]')
     await page.getByLabel('Background tasks').selectOption('')
     await expect.poll(text).not.toContain('fast =')
     await saved()

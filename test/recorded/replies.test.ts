@@ -9,6 +9,11 @@ import { compare } from './recorder.ts'
 /** Routes that this suite leaves to others, each with the reason. */
 const elsewhere: Record<string, string> = {
   'GET /api/v1/sessions/:id/media/:hash/text': 'asked in test/e2e/hands.test.ts, with files of tools',
+  'GET /api/v1/setup/providers': 'it lists the model servers of this machine: test/security/connect-model.test.ts',
+  'POST /api/v1/setup/try': 'test/security/connect-model.test.ts',
+  'POST /api/v1/setup/models': 'test/security/connect-model.test.ts',
+  'PUT /api/v1/settings/:key': 'test/security/connect-model.test.ts',
+  'PUT /api/v1/setup/telegram': 'test/security/connect-model.test.ts',
   'GET /mcp': 'a stream without an end; test/security/mcp-server.test.ts',
   'DELETE /mcp': 'of an older session; test/security/mcp-server.test.ts',
   'POST /api/v1/local/permissions': 'by "familiar permissions allow" in a chapter',

@@ -20,6 +20,7 @@ import { createRemoveUser } from '../../src/daemon/remove-user.ts'
 import { createSchedules } from '../../src/daemon/scheduler/create-schedules.ts'
 import { createToolTriggers } from '../../src/daemon/scheduler/tool-triggers.ts'
 import type { RunTool, TriggeredTool } from '../../src/daemon/scheduler/trigger-runs.ts'
+import { createSetupDesk } from '../../src/daemon/setup-desk.ts'
 import type { SharedPlace } from '../../src/fleet/shared-files.ts'
 import { createHttpApp } from '../../src/http/app.ts'
 import type { HttpSettings } from '../../src/http/dependencies.ts'
@@ -311,6 +312,20 @@ export async function serveFamiliar(
     openai: { ...familiar, embedder: options.embedder, fetch: imageFetch },
     users: { users, removeUser, tokens },
     telegram: openTelegramDesk({ database, users, clock }),
+    setup: createSetupDesk({
+      home: familiar.home,
+      env: {},
+      flags: {},
+      paths: homePaths(familiar.home),
+      clock,
+      ownerId: userId,
+      vault,
+      models: familiar.modelsOf(userId),
+      environment: () => ({}),
+      stored: () => ({}),
+      reload: async () => [],
+      restartNeeded: () => [],
+    }),
     home: openHomeDesk({
       ...familiar,
       env: {},

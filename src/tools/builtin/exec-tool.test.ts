@@ -93,7 +93,7 @@ describe('exec', () => {
   it('SEC-6 running on the host needs approval, which can be lasting for commands that are understood', () => {
     const { reach } = exec()
     const onHost = { kind: 'host', destination: 'exec:host' }
-    expect(reach({ command: 'ls' })).toEqual({ kind: 'read', destination: null })
+    expect(reach({ command: 'ls' })).toEqual({ kind: 'change', destination: null })
     expect(reach({ command: 'git  log && ls "a b"', host: true })).toEqual({
       ...onHost,
       grants: ['git log', "ls 'a b'"],
