@@ -498,7 +498,7 @@ describePage('talking in the page', () => {
 
   it('PAGE-2 the empty chat says that no model is connected, and its examples are sent with a click', async () => {
     const { page } = await openPage({ model: 'offline', toml: '[memory]\n' })
-    await page.getByText('No language model is connected.').waitFor()
+    await page.getByText('No model is connected.').waitFor()
     await page.getByText('Build a tool that tells me').waitFor({ state: 'detached' })
     await page.getByRole('button', { name: 'Remember that my passport expires in March' }).click()
     await finished(page).getByText('Noted').waitFor()
@@ -507,7 +507,7 @@ describePage('talking in the page', () => {
   it('PAGE-2 with a model, the empty chat has no such notice', async () => {
     const { page } = await openPage()
     await page.getByRole('button', { name: 'Build a tool that tells me' }).waitFor()
-    expect(await page.getByText('No language model is connected.').count()).toBe(0)
+    expect(await page.getByText('No model is connected.').count()).toBe(0)
   })
 
   it('PAGE-2 the offline model remembers and answers in the page', async () => {
