@@ -26,6 +26,8 @@ import type { InboundPayload, Inbox, InboxMessage } from './sessions/inbox.ts'
 import { offeredScopes, type Projection } from './sessions/projection.ts'
 import type { Session, SessionKey, Sessions } from './sessions/sessions.ts'
 
+export type Admission = ReturnType<typeof createAdmission>
+
 /** Everything that comes in: messages, results of client tools, answers to approvals; and the wait for the reply. */
 export function createAdmission(dependencies: ConversationDependencies, { runner, waiters, own }: ConversationParts) {
   const { sessions, inbox, openSessions, clientCalls, approvals, settings, onStep } = dependencies
@@ -90,8 +92,15 @@ export function createAdmission(dependencies: ConversationDependencies, { runner
   }
 
   return {
-    /** `also` writes in the commit of the message, or in the commit that finds a message with this key already there. */
-    async submit(inbound: InboundMessage, also?: (writer: Writer) => Promise<void>): Promise<Receipt> {
+    /**
+     * `also` writes in the commit of the message, or in the commit that finds a message with this key already there;
+     * `onCommitted` is called after it, before the turn of the message can start.
+     */
+    async submit(
+      inbound: InboundMessage,
+      also?: (writer: Writer) => Promise<void>,
+      onCommitted?: () => void,
+    ): Promise<Receipt> {
       refuseClosing()
       const { userId, channel, contact, key, ...rest } = checkInbound(inbound, settings.maxMessageCharacters)
       refuseOurNames(dependencies.tools.viewOf(userId), rest.clientTools ?? [])
@@ -107,6 +116,7 @@ export function createAdmission(dependencies: ConversationDependencies, { runner
         payload.answers === undefined
           ? await inbox.admit(sessionKey, { ...payload, key: key ?? null }, also)
           : await admitAnswer(sessionKey, payload, also)
+      onCommitted?.()
       onStep('inbox_committed')
       const { message } = admission
       if (admission.admitted) enqueue(message)

@@ -7,6 +7,7 @@ import { FamiliarError } from '../protocol/errors.ts'
 import type { Approvals } from '../security/approvals.ts'
 import type { ToolRegistry } from '../tools/registry.ts'
 import { type AnswerApproval, createAdmission } from './admission.ts'
+import { createBranching } from './branching.ts'
 import type { ClientCall, ClientCalls } from './client-calls.ts'
 import type { Compaction } from './compaction.ts'
 import type { Context } from './context.ts'
@@ -17,7 +18,7 @@ import type { Ledger } from './ledger.ts'
 import type { OnStep } from './next-step.ts'
 import type { RoleOf } from './roles.ts'
 import { createRunner, type Runner } from './runner.ts'
-import { createSessionAdmin } from './session-admin.ts'
+import { createSessionAdmin, createSessionGates } from './session-admin.ts'
 import type { InboundPayload, Inbox } from './sessions/inbox.ts'
 import type { OpenSessions } from './sessions/open-sessions.ts'
 import type { SessionLog } from './sessions/session-log.ts'
@@ -103,7 +104,7 @@ export type Conversations = ReturnType<typeof createConversations>
 /**
  * The interface of all channels: HTTP, command line, Telegram and the page. A message is durable when `submit`
  * resolves. Control operations never wait for a turn. Data of other users does not exist for the caller: `not_found`.
- * Three subjects are behind it: admission, the runner, and the administration of sessions.
+ * Four subjects are behind it: admission, the runner, the administration of sessions, and their branches.
  */
 export function createConversations(dependencies: ConversationDependencies) {
   const { coordination, log, openSessions, sessions, inbox } = dependencies
@@ -119,6 +120,7 @@ export function createConversations(dependencies: ConversationDependencies) {
   const runner = createRunner(dependencies, waiters)
   const admission = createAdmission(dependencies, { runner, waiters, own })
   const admin = createSessionAdmin(dependencies, { runner, waiters, own })
+  const branching = createBranching(dependencies, createSessionGates({ runner, own }), admission)
   const { recover, load, close } = runner
-  return { ...admission, ...admin, recover, load, close }
+  return { ...admission, ...admin, ...branching, recover, load, close }
 }

@@ -14,6 +14,7 @@ import type { ToolOutcome } from '../tools/tool.ts'
 import type { TurnEnd } from './conversations.ts'
 import type { Coordination } from './coordination.ts'
 import { questionOf } from './next-step.ts'
+import type { Range } from './sessions/branches.ts'
 import type { Inbox, InboxMessage } from './sessions/inbox.ts'
 import { emptyProjection, fold } from './sessions/projection.ts'
 import {
@@ -101,13 +102,16 @@ function endsResponse({ type }: LoggedEvent): boolean {
   return type === 'model_responded' || type === 'model_failed'
 }
 
-/** A past part of the log, as a stream would have sent it. `lastSeq` is the newest event of the session. */
-export function tellPast(events: readonly LoggedEvent[], lastSeq: number) {
-  const first = events[0]?.seq ?? 1
+/** A past part of the chosen branch, as a stream would have sent it. `lastSeq` is the newest event that was considered. */
+export function tellPast(
+  events: readonly LoggedEvent[],
+  { path, lastSeq }: { path: readonly Range[]; lastSeq: number },
+) {
+  const first = events[0]?.seq ?? 0
   return {
     events: events.flatMap((logged) => [...tell(logged, { seq: logged.seq - 1, offset: 0, told: 0 })]),
-    cursor: formatCursor({ seq: events.at(-1)?.seq ?? lastSeq, offset: 0, told: 0 }),
-    before: first > 1 ? first : null,
+    cursor: formatCursor({ seq: lastSeq, offset: 0, told: 0 }),
+    before: first > (path[0]?.first ?? 1) ? first : null,
   }
 }
 
@@ -225,6 +229,8 @@ function toTurnEvents(logged: LoggedEvent, seenOffset = 0): TurnEvent[] {
       return [{ type: 'session_changed', change: 'marked', detail: logged.name }]
     case 'rewound':
       return [{ type: 'session_changed', change: 'rewound', detail: String(logged.toSeq) }]
+    case 'branch_chosen':
+      return [{ type: 'session_changed', change: 'branched', detail: String(logged.toSeq) }]
     case 'forked':
       return [{ type: 'session_changed', change: 'forked', detail: logged.fromSessionId }]
     case 'reset':

@@ -127,6 +127,35 @@ function turnOf(text: string, source: string, model: string): SessionEvent[] {
 }
 
 describe('createLearning', () => {
+  it('SESS-11 MEM-8 keeps passages of the chosen branch alone, and those of another one once it is chosen', async () => {
+    const scene = await openScene({ script: [], isExtracting: false })
+    const { log, session, sessions, say, tell, contents } = scene
+    const jump = async (event: SessionEvent) => {
+      await log.record({ sessionId: session.id, turnId: null }, [event])
+      scene.afterTurn((await sessions.get('max', session.id)) ?? session)
+      await scene.idle()
+    }
+    const before = await say('My sister Anna moved to Porto in spring.')
+    const kiel = 'My brother Ben works in a bakery in Kiel.'
+    const bonn = 'My brother Ben works in a library in Bonn.'
+    await tell(kiel)
+    const users = async () => (await contents('chunk')).filter((text) => text.startsWith('My'))
+    expect(await users()).toHaveLength(2)
+    const { lastSeq: left } = (await sessions.get('max', session.id)) ?? session
+
+    await log.record({ sessionId: session.id, turnId: null }, [{ type: 'rewound', toSeq: before }])
+    await tell(bonn)
+    expect((await users()).toSorted()).toEqual([bonn, 'My sister Anna moved to Porto in spring.'])
+    await jump({ type: 'branch_chosen', toSeq: left })
+    expect((await users()).toSorted()).toEqual([kiel, 'My sister Anna moved to Porto in spring.'])
+    // The same again, as after a kill.
+    await scene.recover()
+    await scene.idle()
+    expect(await users()).toHaveLength(2)
+    await jump({ type: 'rewound', toSeq: 0 })
+    expect(await users()).toEqual([])
+  })
+
   it('MEM-8 learns from a turn after it has ended, from the user’s words alone', async () => {
     const scene = await openScene({ script: () => ({ text: facts('Oslo', 'Lisbon') }) })
     await scene.tell('Last spring I visited Oslo')

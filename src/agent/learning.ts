@@ -11,6 +11,7 @@ import type { Json } from '../protocol/messages.ts'
 import { isAutomated, isOwnWords } from '../security/approvals.ts'
 import type { Database, Writer } from '../storage/database.ts'
 import { emptyReplies } from './next-step.ts'
+import { isJump, isOn, type Jump, pathOf, type Range, withoutPath } from './sessions/branches.ts'
 import type { EventOf, LoggedEvent } from './sessions/session-event.ts'
 import { forkedAt, type SessionLog } from './sessions/session-log.ts'
 import type { Session } from './sessions/sessions.ts'
@@ -111,7 +112,9 @@ export function createLearning(dependencies: {
   }
 
   async function indexConversation({ id, userId }: SessionId): Promise<void> {
-    for await (const { exchanges, throughSeq } of readExchanges(id, await index.through(userId, id))) {
+    for await (const { exchanges, throughSeq, left, back } of readExchanges(id, await index.through(userId, id))) {
+      await index.drop(userId, id, left)
+      if (isIndexing()) await index.index(userId, back, { again: true })
       for (let first = 0; first < exchanges.length && isIndexing(); first += indexedAtOnce) {
         if (stop.signal.aborted) return
         await index.index(userId, exchanges.slice(first, first + indexedAtOnce))
@@ -276,19 +279,18 @@ function isForgettingCall({ name, input }: { name: string; input: Json }): boole
  */
 export function exchangesOf(
   events: readonly LoggedEvent[],
-  options: { sessionId: string; isOffline(model: string): boolean },
+  options: {
+    sessionId: string
+    isOffline(model: string): boolean
+    /** Those of the whole log. Default: those of the part. */
+    jumps?: readonly Jump[]
+  },
 ) {
   const turns = new Map<string, LoggedEvent[]>()
   const open = new Set<string>()
+  const path = pathOf(options.jumps ?? events.filter(isJump), events.at(-1)?.seq ?? 0)
   for (const event of events) {
-    if (event.type === 'rewound') {
-      for (const [turnId, own] of turns) {
-        if ((own[0]?.seq ?? 0) <= event.toSeq) continue
-        turns.delete(turnId)
-        open.delete(turnId)
-      }
-    }
-    if (event.turnId === null) continue
+    if (event.turnId === null || !isOn(path, event.seq)) continue
     const known = turns.get(event.turnId)
     if (known) known.push(event)
     else turns.set(event.turnId, [event])
@@ -356,22 +358,47 @@ function withoutGate(own: readonly LoggedEvent[], ended: EventOf<'turn_ended'>):
 
 const eventsAtOnce = 400
 
+interface ReadExchanges extends ReturnType<typeof exchangesOf> {
+  /** The turns before this batch that it takes out of the conversation: another branch was chosen. */
+  left: string[]
+  /** The exchanges before this batch that are part of the conversation again. */
+  back: Exchange[]
+}
+
 /** The exchanges of a session after a position in its log, in batches, oldest first. */
 function createExchangeReader(dependencies: { database: Database; log: SessionLog; models: Models }) {
   const { database, log, models } = dependencies
   const isOffline = (model: string) => models.byId(model)?.info.offline === true
 
-  return async function* readExchanges(
-    sessionId: string,
-    after: number,
-  ): AsyncGenerator<ReturnType<typeof exchangesOf>> {
-    let from = after > 0 ? after : await forkedAt(database.read, sessionId)
+  async function readRanges(sessionId: string, ranges: readonly Range[]): Promise<LoggedEvent[]> {
+    const parts = ranges.map(({ first, through }) =>
+      log.read(sessionId, { after: first - 1, limit: through - first + 1 }),
+    )
+    return (await Promise.all(parts)).flatMap(({ events }) => events)
+  }
+
+  return async function* readExchanges(sessionId: string, after: number): AsyncGenerator<ReadExchanges> {
+    const copied = await forkedAt(database.read, sessionId)
+    let from = after > 0 ? after : copied
     let limit = eventsAtOnce
     for (;;) {
       const { events, damaged } = await log.read(sessionId, { after: from, limit })
-      const read = exchangesOf(events, { sessionId, isOffline })
+      const jumps = await log.readJumps(sessionId)
+      const read = exchangesOf(events, { sessionId, isOffline, jumps })
       const isWhole = events.length + damaged < limit
-      if (read.throughSeq > from) yield read
+      if (read.throughSeq > from) {
+        const moved = { left: [] as string[], back: [] as Exchange[] }
+        if (jumps.some(({ seq }) => seq > from && seq <= read.throughSeq)) {
+          const before = pathOf(jumps, from)
+          const now = pathOf(jumps, read.throughSeq)
+          const left = await readRanges(sessionId, withoutPath(before, now))
+          moved.left = [...new Set(left.flatMap(({ turnId }) => turnId ?? []))]
+          const again = withoutPath(now, before).filter(({ first, through }) => first > copied && through <= from)
+          const back = await readRanges(sessionId, again)
+          moved.back = exchangesOf(back, { sessionId, isOffline, jumps: [] }).exchanges
+        }
+        yield { ...read, ...moved }
+      }
       if (isWhole) return
       // A turn longer than a batch: the batch grows until it holds one whole turn.
       if (read.throughSeq <= from) limit *= 2

@@ -2,8 +2,9 @@ import { FamiliarError } from '../protocol/errors.ts'
 import { reportContext } from './compaction.ts'
 import type { ContextReport, ConversationDependencies, ConversationParts } from './conversations.ts'
 import { streamEvents, tellPast } from './event-stream.ts'
+import { pathOf } from './sessions/branches.ts'
 import { exchangeStarts } from './sessions/projection.ts'
-import type { SessionEvent } from './sessions/session-event.ts'
+import type { LoggedEvent, SessionEvent } from './sessions/session-event.ts'
 import type { SessionLog } from './sessions/session-log.ts'
 import type { Session } from './sessions/sessions.ts'
 
@@ -13,13 +14,10 @@ const pageSize = 500
 type ResetTarget = { all: true } | { sessionId: string } | { contact: string }
 type BackRange = Parameters<SessionLog['readBack']>[1]
 
-/** Everything a user does with a session besides talking in it. None of it waits behind a turn. */
-export function createSessionAdmin(
-  dependencies: ConversationDependencies,
-  { runner, waiters, own }: ConversationParts,
-) {
-  const { log, openSessions, sessions, inbox, coordination, compaction, settings } = dependencies
+export type SessionGates = ReturnType<typeof createSessionGates>
 
+/** Wraps work so that it gets the caller's own session, or `not_found`. */
+export function createSessionGates({ runner, own }: Pick<ConversationParts, 'runner' | 'own'>) {
   function ofOwn<Args extends unknown[], Result>(work: (session: Session, ...args: Args) => Promise<Result> | Result) {
     return async (userId: string, sessionId: string, ...args: Args) => work(await own(userId, sessionId), ...args)
   }
@@ -34,6 +32,17 @@ export function createSessionAdmin(
       return work(session, ...args)
     })
   }
+
+  return { ofOwn, ofQuiet }
+}
+
+/** Everything a user does with a session besides talking in it. None of it waits behind a turn. */
+export function createSessionAdmin(
+  dependencies: ConversationDependencies,
+  { runner, waiters, own }: ConversationParts,
+) {
+  const { log, openSessions, sessions, inbox, coordination, compaction, settings } = dependencies
+  const { ofOwn, ofQuiet } = createSessionGates({ runner, own })
 
   async function append(sessionId: string, event: SessionEvent, turnId: string | null = null): Promise<void> {
     openSessions.follow(sessionId, await log.record({ sessionId, turnId }, [event]))
@@ -146,7 +155,10 @@ export function createSessionAdmin(
     /** The events of one turn, in order; empty for an unknown turn. */
     turnEvents: ofOwn(({ id }, turnId: string) => log.readTurn(id, turnId)),
     /** The newest part of the stream, or the part before a position of the log; `events` continues at `cursor`. */
-    pastEvents: ofOwn(async ({ id, lastSeq }, range: BackRange) => tellPast(await log.readBack(id, range), lastSeq)),
+    pastEvents: ofOwn(async ({ id, lastSeq }, range: BackRange) => {
+      const path = pathOf(await log.readJumps(id), lastSeq)
+      return tellPast(await log.readBackOn(id, { ...range, path }), { path, lastSeq })
+    }),
     contextReport: ofOwn(async (session): Promise<ContextReport> => {
       const role = dependencies.roleOf(session)
       return reportContext({
@@ -161,19 +173,20 @@ export function createSessionAdmin(
   }
 }
 
-/**
- * The position in the log before a message and those of the same turn. Most callers look for a recent message, so the
- * search starts at the end.
- */
+/** The position in the log before a message and those of the same turn. */
 async function placeBeforeMessage(log: SessionLog, sessionId: string, messageId: string): Promise<number> {
+  const found = await findMessage(log, sessionId, messageId)
+  const turn = found.turnId === null ? [] : await log.readTurn(sessionId, found.turnId)
+  return (turn[0]?.seq ?? found.seq) - 1
+}
+
+/** Most callers look for a recent message, so the search starts at the end. */
+export async function findMessage(log: SessionLog, sessionId: string, messageId: string): Promise<LoggedEvent> {
   let before: number | undefined
   do {
     const events = await log.readBack(sessionId, { before, limit: pageSize })
     const found = events.find((event) => event.type === 'message_received' && event.messageId === messageId)
-    if (found) {
-      const turn = found.turnId === null ? [] : await log.readTurn(sessionId, found.turnId)
-      return (turn[0]?.seq ?? found.seq) - 1
-    }
+    if (found) return found
     before = events[0]?.seq
   } while (before !== undefined && before > 1)
   throw new FamiliarError('not_found', 'There is no such message in this session')

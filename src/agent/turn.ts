@@ -560,7 +560,11 @@ export function createTurns(dependencies: {
   async function expand(run: TurnRun, role: Role, message: InboxMessage): Promise<MessageExpansion | undefined> {
     if (!role.remembers || !isOwnWords(message) || message.answers !== undefined) return undefined
     try {
-      return await dependencies.expand({ userId: run.session.userId, text: message.text, signal: run.signal })
+      const { userId } = run.session
+      const expansion = await dependencies.expand({ userId, text: message.text, signal: run.signal })
+      // A message that is sent again has them already.
+      const known = new Set(message.media.map(({ hash }) => hash))
+      return { ...expansion, media: expansion.media.filter(({ hash }) => !known.has(hash)) }
     } catch (error) {
       run.signal.throwIfAborted()
       // The message is answered as written, rather than retried without end.

@@ -82,8 +82,15 @@ export type TurnEvent =
   | { type: 'turn_end'; turnId: string; outcome: TurnOutcome }
   | { type: 'context_warning'; inputTokens: number; thresholdTokens: number }
   | { type: 'compaction'; beforeTokens: number; messages: number }
-  /** With `canceled`, `detail` is the id of the queued message. */
-  | { type: 'session_changed'; change: 'marked' | 'rewound' | 'forked' | 'reset' | 'canceled'; detail: string }
+  /**
+   * `detail`: with `canceled`, the id of the queued message; with `rewound`, the last event that still counts; with
+   * `branched`, the event that the conversation now continues after, perhaps on another branch.
+   */
+  | {
+      type: 'session_changed'
+      change: 'marked' | 'rewound' | 'branched' | 'forked' | 'reset' | 'canceled'
+      detail: string
+    }
 
 /** An event with its cursor in the session's stream, which is the value of `Last-Event-ID`. */
 export interface StreamedEvent {

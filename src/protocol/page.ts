@@ -98,10 +98,26 @@ export const signInLinkReplySchema = z.object({ url: z.string(), minutes: z.numb
 
 export const resendRequestSchema = z.strictObject({
   messageId: z.string().max(100),
-  message: z.string().min(1),
+  /** Default: the same text again. */
+  message: z.string().min(1).optional(),
   clientTools: clientToolsSchema.default([]),
 })
 export const resendReplySchema = z.object({ sessionId: z.string(), messageId: z.string() })
+
+export const branchRequestSchema = z.strictObject({ messageId: z.string().max(100) })
+export const branchesReplySchema = z.object({
+  branches: z.array(
+    z.object({
+      /** The first message of its turn. */
+      messageId: z.string(),
+      /** A message for each wording, this one included, in the order in which they were first sent. */
+      edits: z.array(z.string()),
+      /** A message for each answer to this wording, this one included, oldest first. */
+      answers: z.array(z.string()),
+    }),
+  ),
+})
+export type MessageBranches = Wire<typeof branchesReplySchema>['branches'][number]
 
 export const page = {
   sessions: operation('GET /api/v1/page/sessions', 'List sessions with their title, preview and unread state.', {
@@ -110,7 +126,7 @@ export const page = {
   }),
   turnEvents: operation(
     'GET /api/v1/sessions/:id/turn-events',
-    'List the newest events of a session. With `before`, list earlier ones.',
+    'List the newest events of the chosen branch of a session. With `before`, list earlier ones.',
     { scope: 'read', query: turnEventsQuerySchema, reply: turnEventsReplySchema },
   ),
   markRead: operation('PUT /api/v1/sessions/:id/read', 'Mark a session as read up to a position in its log.', {
@@ -125,8 +141,22 @@ export const page = {
   }),
   resend: operation(
     'POST /api/v1/sessions/:id/resend',
-    'Edit a message and send it in a copy of the session. The session does not change.',
+    'Answer a message again, edited or as it is. The session continues with a new branch there and keeps the other ones.',
     { scope: 'chat', body: resendRequestSchema, reply: resendReplySchema, status: 201 },
+  ),
+  branches: operation('GET /api/v1/sessions/:id/branches', 'List the messages of a session that have alternatives.', {
+    scope: 'read',
+    reply: branchesReplySchema,
+  }),
+  chooseBranch: operation(
+    'PUT /api/v1/sessions/:id/branch',
+    'Continue a session with the branch that a message is part of.',
+    { scope: 'chat', body: branchRequestSchema, reply: sessionReplySchema },
+  ),
+  removeBranch: operation(
+    'DELETE /api/v1/sessions/:id/branches/:message',
+    'Remove a message and what follows it from a session. Choosing its branch again restores it.',
+    { scope: 'chat', reply: sessionReplySchema },
   ),
   media: operation('GET /api/v1/sessions/:id/media/:hash', 'Download a file of a session.', {
     scope: 'read',

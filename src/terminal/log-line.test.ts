@@ -53,6 +53,11 @@ it.each<[SessionEvent, string]>([
     'turn_ended        stopped: Stopped.',
   ],
   [{ type: 'rewound', toSeq: 4 }, 'rewound           to event 4'],
+  [{ type: 'branch_chosen', toSeq: 9 }, 'branch_chosen     continues after event 9'],
+  [
+    { type: 'branch_chosen', toSeq: 9, removed: 'turn-1' },
+    'branch_chosen     continues after event 9, without turn turn-1',
+  ],
 ])('SESS-6 prints an event in one line: %#', (event, line) => {
   expect(describeEvent(logged(event))).toBe(line)
   expect(logLine(logged(event))).toMatch(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d {4}12 {2}\S/)

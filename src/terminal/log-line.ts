@@ -55,6 +55,8 @@ function describeKnown(event: SessionEvent): string {
       return event.name
     case 'rewound':
       return `to event ${event.toSeq}`
+    case 'branch_chosen':
+      return `continues after event ${event.toSeq}${event.removed === undefined ? '' : `, without turn ${event.removed}`}`
     case 'forked':
       return `from ${event.fromSessionId} at event ${event.fromSeq}`
     case 'message_canceled':

@@ -198,6 +198,8 @@ describe('scopes', () => {
         '/api/v1/sessions/:id/read',
         '/api/v1/sessions/:id/title',
         '/api/v1/sessions/:id/resend',
+        '/api/v1/sessions/:id/branch',
+        '/api/v1/sessions/:id/branches/:message',
         '/v1/audio/speech',
         '/v1/audio/transcriptions',
         '/v1/completions',
@@ -274,6 +276,7 @@ describe('scopes', () => {
       '/api/v1/sessions/:id/read': { seq: 1 },
       '/api/v1/sessions/:id/title': { title: 'Mine' },
       '/api/v1/sessions/:id/resend': { message_id: 'm', message: 'x' },
+      '/api/v1/sessions/:id/branch': { message_id: 'm' },
     }
     for (const route of served.routes.filter(({ path }) => path.startsWith('/api/v1/sessions/:id'))) {
       for (const name of [mine.sessionId, 'main']) {

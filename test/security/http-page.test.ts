@@ -106,17 +106,34 @@ describe('requests of the page', () => {
     expect(offered.at(-1)).toContain('light')
   })
 
-  it('PAGE-2 saying it differently leaves the session as it was', async () => {
-    const events = async () => (await get('turn-events?limit=1000')).json.events as { event: { messageId?: string } }[]
-    const before = await events()
-    const body = { message_id: before[0]?.event.messageId, message: 'Show me again' }
-    const sent = await served.call({ path: `/api/v1/sessions/${sessionId}/resend`, body })
-    expect(sent.status).toBe(201)
-    await served.familiar.conversations.waitForTurn(String(sent.json.message_id))
-    expect(await events()).toEqual(before)
-    const fork = await served.call({ path: `/api/v1/sessions/${sent.json.session_id}/history` })
-    const texts = (fork.json.events as { role: string; text: string }[]).map(({ text }) => text)
-    expect(texts).toEqual(['Show me again', 'There.'])
+  it('SESS-11 over HTTP an edited message is a branch of the session, which can be left, removed and chosen again', async () => {
+    const path = `/api/v1/sessions/${sessionId}`
+    const messages = async () => {
+      const { events } = (await get('turn-events?limit=1000')).json as {
+        events: { event: { type: string; messageId: string; text: string } }[]
+      }
+      return events.flatMap(({ event }) => (event.type === 'message' ? [event] : []))
+    }
+    const [first] = await messages()
+    const sent = await served.call({
+      path: `${path}/resend`,
+      body: { message_id: first?.messageId, message: 'Another' },
+    })
+    expect(sent).toMatchObject({ status: 201, json: { session_id: sessionId } })
+    const branch = String(sent.json.message_id)
+    await served.familiar.conversations.waitForTurn(branch)
+    expect((await messages()).map(({ text }) => text)).toEqual(['Another'])
+    const edits = [first?.messageId, branch]
+    const { branches } = (await get('branches')).json
+    expect(branches).toEqual([{ message_id: branch, edits, answers: [branch] }])
+    const remove = await served.call({ method: 'DELETE', path: `${path}/branches/${branch}` })
+    expect(remove.status).toBe(200)
+    expect((await messages())[0]).toEqual(first)
+    const choose = (message_id: unknown) => served.call({ method: 'PUT', path: `${path}/branch`, body: { message_id } })
+    expect((await choose(branch)).status).toBe(200)
+    expect((await messages()).map(({ text }) => text)).toEqual(['Another'])
+    expect((await choose(first?.messageId)).status).toBe(200)
+    expect((await messages())[0]).toEqual(first)
   })
 
   async function callOfCard(): Promise<string> {

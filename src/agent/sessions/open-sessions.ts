@@ -5,6 +5,7 @@ import { cutText } from '../../base/text.ts'
 import { setNewest } from '../../base/work.ts'
 import type { Database } from '../../storage/database.ts'
 import type { Coordination } from '../coordination.ts'
+import { isJump } from './branches.ts'
 import { fold, type Projection, project } from './projection.ts'
 import type { LoggedEvent } from './session-event.ts'
 import type { SessionLog } from './session-log.ts'
@@ -32,8 +33,7 @@ export function createOpenSessions(dependencies: {
   async function load(sessionId: string): Promise<{ projection: Projection; snapshotSeq: number }> {
     const snapshot = await snapshots.load(sessionId)
     const tail = await log.read(sessionId, { after: snapshot?.seq ?? 0 })
-    const rewound = tail.events.some((event) => event.type === 'rewound')
-    if (snapshot && !rewound) {
+    if (snapshot && !tail.events.some(isJump)) {
       for (const event of tail.events) fold(snapshot, event)
       return { projection: snapshot, snapshotSeq: snapshot.seq }
     }
@@ -61,7 +61,7 @@ export function createOpenSessions(dependencies: {
       const known = open.get(sessionId)
       if (!known) return
       for (const event of events) {
-        if (event.type === 'rewound' || event.seq !== known.projection.seq + 1) {
+        if (isJump(event) || event.seq !== known.projection.seq + 1) {
           open.delete(sessionId)
           return
         }

@@ -16,6 +16,7 @@ import type { ApprovalScope } from '../../protocol/permissions.ts'
 import { commonScopes } from '../../security/approval-texts.ts'
 import { approvalSource, isOwnWords } from '../../security/approvals.ts'
 import { readApprovalAnswer } from '../../security/spoken-answer.ts'
+import { isJump, isOn, pathOf } from './branches.ts'
 import {
   type EventOf,
   type LoggedEvent,
@@ -93,7 +94,7 @@ export function emptyProjection(): Projection {
   }
 }
 
-/** The projection of a whole log. Rewinds are applied here, because folding cannot undo an event. */
+/** The projection of a whole log. Jumps are applied here, because folding cannot undo an event. */
 export function project(events: readonly LoggedEvent[]): Projection {
   const projection = emptyProjection()
   for (const event of visibleEvents(events)) fold(projection, event)
@@ -102,17 +103,15 @@ export function project(events: readonly LoggedEvent[]): Projection {
   return projection
 }
 
-/** The events that still count after every rewind. */
+/** The events that count: those of the chosen branch at each message, without what was rewound. */
 export function visibleEvents(events: readonly LoggedEvent[]): LoggedEvent[] {
-  const visible: LoggedEvent[] = []
-  for (const event of events) {
-    if (event.type !== 'rewound') visible.push(event)
-    else while (visible.length > 0 && (visible.at(-1)?.seq ?? 0) > event.toSeq) visible.pop()
-  }
-  return visible
+  const jumps = events.filter(isJump)
+  if (jumps.length === 0) return [...events]
+  const path = pathOf(jumps, events.at(-1)?.seq ?? 0)
+  return events.filter((event) => !isJump(event) && isOn(path, event.seq))
 }
 
-/** Applies one more event. Exception: after `rewound` the log must be projected again. */
+/** Applies one more event. Exception: after a jump the log must be projected again. */
 export function fold(projection: Projection, event: LoggedEvent): void {
   projection.seq = event.seq
   switch (event.type) {
@@ -188,6 +187,7 @@ export function fold(projection: Projection, event: LoggedEvent): void {
       break
     case 'model_failed':
     case 'rewound':
+    case 'branch_chosen':
     case 'forked':
     case 'reset':
     case 'message_canceled':

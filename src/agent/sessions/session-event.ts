@@ -166,6 +166,13 @@ export const sessionEventSchema = z.discriminatedUnion('type', [
   }),
   z.object({ type: z.literal('marked'), name: z.string() }),
   z.object({ type: z.literal('rewound'), toSeq: z.number().int() }),
+  z.object({
+    type: z.literal('branch_chosen'),
+    /** The conversation continues after this event, which may be on another branch; 0 is its start. */
+    toSeq: z.number().int(),
+    /** The turn whose branch is no longer offered, until it is chosen again. */
+    removed: z.string().optional(),
+  }),
   z.object({ type: z.literal('forked'), fromSessionId: z.string(), fromSeq: z.number().int() }),
   z.object({ type: z.literal('reset') }),
   /** A message that waited for its turn; it is never answered. */

@@ -1,9 +1,11 @@
+import { type SqlBool, sql } from 'kysely'
 import type { Clock } from '../../base/clock.ts'
 import { pick } from '../../base/json.ts'
 import type { Wakeups } from '../../base/work.ts'
 import { FamiliarError } from '../../protocol/errors.ts'
 import { type Database, type Reader, reusableQuery, type Writer } from '../../storage/database.ts'
 import type { SessionEventRow } from '../../storage/tables.ts'
+import { isJump, type Jump, jumpTypes, type Range, type TurnPlace } from './branches.ts'
 import { eventFromRow, type LoggedEvent, type SessionEvent } from './session-event.ts'
 
 interface LogTarget {
@@ -58,14 +60,62 @@ export function createSessionLog(dependencies: {
       return { events, damaged: rows.length - events.length }
     },
     /** The newest events, of those before `before` where that is given; in order. */
-    async readBack(sessionId: string, { before, limit }: { before?: number | undefined; limit: number }) {
+    async readBack(
+      sessionId: string,
+      { before, after, limit }: { before?: number | undefined; after?: number; limit: number },
+    ) {
       let query = eventsOf(sessionId)
+      if (after !== undefined) query = query.where('seq', '>', after)
       if (before !== undefined) query = query.where('seq', '<', before)
       const rows = await query.orderBy('seq', 'desc').limit(limit).execute()
       return rows
         .reverse()
         .map(eventFromRow)
         .filter((event) => event !== undefined)
+    },
+    /** Where the conversation continued somewhere else, in order. */
+    async readJumps(sessionId: string): Promise<Jump[]> {
+      const rows = await eventsOf(sessionId).where(isJumpRow).orderBy('seq').execute()
+      return rows
+        .map(eventFromRow)
+        .filter((event) => event !== undefined)
+        .filter(isJump)
+    },
+    /** The newest events of a part of the log, of those before `before` where that is given; in order. */
+    async readBackOn(
+      sessionId: string,
+      {
+        path,
+        before = Number.MAX_SAFE_INTEGER,
+        limit,
+      }: { path: readonly Range[]; before?: number | undefined; limit: number },
+    ): Promise<LoggedEvent[]> {
+      const found: LoggedEvent[] = []
+      for (const { first, through } of path.toReversed()) {
+        if (found.length >= limit) break
+        if (first >= before) continue
+        const events = await log.readBack(sessionId, {
+          after: first - 1,
+          before: Math.min(before, through + 1),
+          limit: limit - found.length,
+        })
+        found.unshift(...events)
+      }
+      return found
+    },
+    /** The first message of every turn. */
+    async readTurnPlaces(sessionId: string): Promise<TurnPlace[]> {
+      const rows = await database.read
+        .selectFrom('session_events')
+        .select('turn_id')
+        .select((select) => select.fn.min('seq').as('seq'))
+        .where('session_id', '=', sessionId)
+        .where('type', '=', 'message_received')
+        .where('turn_id', 'is not', null)
+        .groupBy('turn_id')
+        .orderBy('seq')
+        .execute()
+      return rows.map(({ turn_id, seq }) => ({ turnId: turn_id ?? '', seq: Number(seq) }))
     },
     async readTurn(sessionId: string, turnId: string): Promise<LoggedEvent[]> {
       const rows = await eventsOf(sessionId).where('turn_id', '=', turnId).orderBy('seq').execute()
@@ -135,6 +185,9 @@ const advanceSession = reusableQuery((database, advance: Advance) =>
     .where('id', '=', advance.sessionId)
     .returning('last_seq'),
 )
+
+/** Literals, so that the partial index over jumps is used. */
+const isJumpRow = sql<SqlBool>`type in (${sql.join(jumpTypes.map((type) => sql.lit(type)))})`
 
 const columns = ['session_id', 'seq', 'turn_id', 'at', 'type', 'data'] as const
 

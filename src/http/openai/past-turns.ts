@@ -1,4 +1,5 @@
 import type { Conversations } from '../../agent/conversations.ts'
+import { isJump, isOn, type Jump, pathOf } from '../../agent/sessions/branches.ts'
 import { textOf } from '../../agent/sessions/projection.ts'
 import type { LoggedEvent } from '../../agent/sessions/session-event.ts'
 import type { Session } from '../../agent/sessions/sessions.ts'
@@ -38,7 +39,9 @@ function newTurn(turnId: string, firstSeq: number, at: number) {
 
 interface KnownSession {
   seq: number
+  /** Also those of other branches. */
   turns: PastTurn[]
+  jumps: Jump[]
 }
 
 const maxKnown = 64
@@ -50,7 +53,7 @@ export function createPastTurns(
 ): (session: Session) => Promise<PastTurn[]> {
   const known = new Map<string, KnownSession>()
   return async ({ id, userId }) => {
-    const state = known.get(id) ?? { seq: 0, turns: [] }
+    const state = known.get(id) ?? { seq: 0, turns: [], jumps: [] }
     known.delete(id)
     for (;;) {
       const events = await conversations.history(userId, id, { after: state.seq, limit: pageSize })
@@ -59,13 +62,14 @@ export function createPastTurns(
       if (events.length < pageSize) break
     }
     setNewest(known, id, state, maxKnown)
-    return [...state.turns]
+    const path = pathOf(state.jumps, state.seq)
+    return state.turns.filter(({ firstSeq }) => isOn(path, firstSeq))
   }
 }
 
 function take(state: KnownSession, event: LoggedEvent): void {
   state.seq = event.seq
-  if (event.type === 'rewound') state.turns = state.turns.filter(({ firstSeq }) => firstSeq <= event.toSeq)
+  if (isJump(event)) state.jumps.push(event)
   if (event.type === 'compacted') {
     for (const turn of state.turns) if (turn.firstSeq <= event.throughSeq) turn.isSummarised = true
   }

@@ -7,10 +7,10 @@ import { createSessionHandler, sessionReply } from '../chat-replies.ts'
 import type { HttpDependencies } from '../dependencies.ts'
 import { clientToolsOf, toInboundMessage } from '../inbound-message.ts'
 import type { HttpPage } from '../page.ts'
-import { commonHeaders, isoTime } from '../replies.ts'
+import { commonHeaders } from '../replies.ts'
 import { handle, type Route } from '../route.ts'
 
-/** The chat of the page: the list of sessions, the newest events, files and cards, and editing a message. */
+/** The chat of the page: the list of sessions, the newest events, files and cards, and branches at a message. */
 export function createTalkRoutes(dependencies: HttpDependencies, page: HttpPage): Route[] {
   const { conversations, media, readDocument } = dependencies
   const inSession = createSessionHandler(dependencies)
@@ -59,24 +59,22 @@ export function createTalkRoutes(dependencies: HttpDependencies, page: HttpPage)
       return sessionReply(session)
     }),
     inSession(api.page.resend, async ({ session, body }) => {
-      const { userId, channel } = session
-      const said = await findEvent(session, (event) => messageIdOf(event) === body.messageId)
-      const contact = `${session.contact.slice(0, 150)} (${isoTime(dependencies.clock.now()).slice(0, 19).replace('T', ' ')})`
-      const fork = await conversations.fork(userId, session.id, contact, { beforeMessage: body.messageId })
-      const { messageId } = await conversations.submit({
-        userId,
-        channel,
-        contact: fork.contact,
-        sender: userId,
-        source: 'web',
+      const { messageId } = await conversations.resend(session.userId, session.id, body.messageId, {
         text: body.message,
-        // An edited message keeps its attachments.
-        media: mediaOf(said),
-        immediate: true,
-        metadata: {},
         ...clientToolsOf(body),
       })
-      return { sessionId: fork.id, messageId }
+      return { sessionId: session.id, messageId }
+    }),
+    inSession(api.page.branches, async ({ session }) => ({
+      branches: await conversations.branches(session.userId, session.id),
+    })),
+    inSession(api.page.chooseBranch, async ({ session, body }) => {
+      await conversations.chooseBranch(session.userId, session.id, body.messageId)
+      return sessionReply(session)
+    }),
+    inSession(api.page.removeBranch, async ({ session, params }) => {
+      await conversations.removeBranch(session.userId, session.id, params.message)
+      return sessionReply(session)
     }),
     inSession(api.page.card, async ({ session, params }) => {
       const found = await findEvent(session, (event) => event.type === 'tool_finished' && event.callId === params.call)
@@ -104,10 +102,6 @@ export function createTalkRoutes(dependencies: HttpDependencies, page: HttpPage)
 }
 
 const maxPreviewCharacters = 100_000
-
-function messageIdOf(event: LoggedEvent): string | undefined {
-  return event.type === 'message_received' ? event.messageId : undefined
-}
 
 function mediaOf(event: LoggedEvent) {
   return event.type === 'message_received' || event.type === 'tool_finished' ? (event.media ?? []) : []

@@ -27,14 +27,17 @@ export function createConversationIndex(dependencies: { database: Database; memo
   const progress = createProgress(dependencies, indexedMark)
 
   return {
-    /** The number of new passages. The turns are of one session, in order; all of them are indexed, or none. */
-    async index(userId: string, exchanges: readonly Exchange[]): Promise<number> {
+    /**
+     * The number of new passages. The turns are of one session, in order; all of them are indexed, or none. With `again`,
+     * they were dropped before.
+     */
+    async index(userId: string, exchanges: readonly Exchange[], { again = false } = {}): Promise<number> {
       const [first] = exchanges
       if (!first) return 0
       const { sessionId } = first
       return database.write(async (writer) => {
         const reached = await progress.through(userId, sessionId, writer)
-        const unread = exchanges.filter((exchange) => exchange.throughSeq > reached)
+        const unread = exchanges.filter((exchange) => again || exchange.throughSeq > reached)
         const last = unread.at(-1)
         if (!last) return 0
         const stored = await storedInTurns(writer, userId, unread)
@@ -57,6 +60,21 @@ export function createConversationIndex(dependencies: { database: Database; memo
         await writeMark(writer, mark)
         await progress.passIn(writer, userId, sessionId, last.throughSeq)
         return added
+      })
+    },
+    /** The turns are no longer part of the conversation. */
+    async drop(userId: string, sessionId: string, turnIds: readonly string[]): Promise<void> {
+      if (turnIds.length === 0) return
+      await database.write(async (writer) => {
+        const passages = await writer
+          .selectFrom('memories')
+          .select('id')
+          .where('user_id', '=', userId)
+          .where('kind', '=', 'chunk')
+          .where('session_id', '=', sessionId)
+          .where('turn_id', 'in', turnIds)
+          .execute()
+        for (const { id } of passages) await memories.removeIn(writer, { userId, id })
       })
     },
     passOver: progress.passOver,

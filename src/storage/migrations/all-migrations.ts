@@ -11,6 +11,7 @@ import { indexKeys } from './0010-index-keys.ts'
 import { searchEveryText } from './0011-search-every-text.ts'
 import { permissions } from './0012-permissions.ts'
 import { untrustedFiles } from './0014-untrusted-files.ts'
+import { branches } from './0017-branches.ts'
 import type { Migration } from './migration.ts'
 
 /** In the order of their names. A released migration never changes and never leaves the list. */
@@ -28,4 +29,5 @@ export const allMigrations: readonly Migration[] = [
   searchEveryText,
   permissions,
   untrustedFiles,
+  branches,
 ]

@@ -226,6 +226,7 @@ function settleChoice(conversation: TerminalConversation, id: string | undefined
 }
 
 const changes = {
+  branched: 'another branch',
   marked: 'mark set',
   rewound: 'the conversation was rewound',
   forked: 'this conversation is a copy of another one',
