@@ -432,24 +432,6 @@ describePage('talking in the page', () => {
       .toBe(true)
   })
 
-  it('SESS-8 an edited message continues in a fork', async () => {
-    const { page, fake } = await openPage()
-    fake.respondWith(({ lastUserText }) => ({ text: lastUserText.includes('Bruges') ? 'Canals.' : 'Three towers.' }))
-    await say(page, 'Tell me of Ghent')
-    await log(page).getByText('Three towers.').waitFor()
-    const before = page.url()
-    await log(page).getByText('Tell me of Ghent').hover()
-    await log(page).getByRole('button', { name: 'Edit' }).click()
-    const dialog = page.getByRole('dialog', { name: 'Edit message' })
-    await dialog.getByRole('textbox').fill('Tell me of Bruges')
-    await dialog.getByRole('button', { name: 'Send' }).click()
-    await log(page).getByText('Canals.').waitFor()
-    expect(page.url()).not.toBe(before)
-    expect(await log(page).getByText('Tell me of Ghent').count()).toBe(0)
-    await page.goBack()
-    await log(page).getByText('Three towers.').waitFor()
-  })
-
   it('PAGE-2 sessions are listed, found, renamed, marked as unread, exported and archived', async () => {
     const { page, familiar, fake } = await openPage()
     fake.respondWith(({ lastUserText }) => ({ text: `About ${lastUserText.split(/\s+/).at(-1)}` }))

@@ -15,6 +15,7 @@ import { VoiceBar } from '../voice/voice-controls.tsx'
 import { SendChoiceContext } from './choices.tsx'
 import { Composer, newDraft } from './composer.tsx'
 import { type Conversation, isWorking } from './conversation.ts'
+import { ChatActionsProvider } from './message-actions.tsx'
 import { MessageList } from './message-list.tsx'
 import { refreshSessions, useSessions } from './sessions.tsx'
 import { useConversation } from './use-conversation.ts'
@@ -164,9 +165,16 @@ export function ChatScreen() {
       {isEmpty ? (
         <Welcome onAsk={sendText} />
       ) : (
-        <SendChoiceContext value={sendChoice}>
-          <MessageList opened={opened} outgoing={outgoing} sessionId={sessionId} onCancel={cancel} />
-        </SendChoiceContext>
+        <ChatActionsProvider
+          sessionId={sessionId}
+          conversation={opened.conversation}
+          isArchived={session?.state === 'archived'}
+          onSend={sendText}
+        >
+          <SendChoiceContext value={sendChoice}>
+            <MessageList opened={opened} outgoing={outgoing} sessionId={sessionId} onCancel={cancel} />
+          </SendChoiceContext>
+        </ChatActionsProvider>
       )}
       <VoiceBar voice={voice} />
       <Composer

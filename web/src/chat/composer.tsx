@@ -91,6 +91,13 @@ function useComposerFocus(area: RefObject<HTMLTextAreaElement | null>, conversat
   }, [area])
 }
 
+const insertions = new Set<(text: string) => void>()
+
+/** Puts text into the message field, after what is typed there, and moves the focus to it. */
+export function insertIntoComposer(text: string): void {
+  for (const insert of insertions) insert(text)
+}
+
 export interface Draft {
   text: string
   attachments: Attachment[]
@@ -124,6 +131,20 @@ export function Composer({ draftKey, isBegunHere, sessionId, isWorking, voice, o
   const suggestions = useSuggestions({ text, area, sessionId, onChange: setText })
   const commands = useSlashCommands({ sessionId })
   useComposerFocus(area, draftKey)
+
+  // biome-ignore lint/correctness/useExhaustiveDependencies: one listener for the life of the field.
+  useEffect(() => {
+    function insert(quoted: string): void {
+      change((draft) => ({ ...draft, text: draft.text === '' ? quoted : `${draft.text.trimEnd()}\n\n${quoted}` }))
+      requestAnimationFrame(() => {
+        const { current: field } = area
+        field?.focus({ preventScroll: true })
+        field?.setSelectionRange(field.value.length, field.value.length)
+      })
+    }
+    insertions.add(insert)
+    return () => void insertions.delete(insert)
+  }, [])
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: its height follows its content.
   useEffect(() => {

@@ -31,6 +31,8 @@ export type TurnPart =
 export interface MessageItem {
   kind: 'message'
   id: string
+  /** About its place in the log, for a jump to an earlier one. */
+  seq: number
   text: string
   sender: string
   source: string
@@ -41,6 +43,7 @@ export interface MessageItem {
 export interface TurnItem {
   kind: 'turn'
   id: string
+  seq: number
   model: string
   parts: TurnPart[]
   memories: { id: string; text: string }[]
@@ -61,6 +64,7 @@ export interface TurnItem {
 interface NoteItem {
   kind: 'note'
   id: string
+  seq: number
   text: string
 }
 
@@ -73,6 +77,8 @@ export interface Conversation {
   cursor: string
   /** Messages that were canceled before their turn. */
   canceled?: readonly string[]
+  /** Where the conversation last went back or to another branch, while it was shown. */
+  jumped?: string
 }
 
 export const emptyConversation: Conversation = { items: [], cursor: '0' }
@@ -81,8 +87,16 @@ export const emptyConversation: Conversation = { items: [], cursor: '0' }
 export function addEvent(conversation: Conversation, { cursor, event }: StreamedEvent): Conversation {
   const isCancel = event.type === 'session_changed' && event.change === 'canceled'
   const canceled = isCancel ? [...(conversation.canceled ?? []), event.detail] : conversation.canceled
-  return { items: withEvent(conversation.items, event, cursor), cursor, ...(canceled && { canceled }) }
+  const jumped = isJump(event) ? cursor : conversation.jumped
+  const items = withEvent(conversation.items, event, cursor)
+  return { items, cursor, ...(canceled && { canceled }), ...(jumped !== undefined && { jumped }) }
 }
+
+export function isJump(event: TurnEvent): boolean {
+  return event.type === 'session_changed' && (event.change === 'rewound' || event.change === 'branched')
+}
+
+const seqOf = (cursor: string) => Number.parseInt(cursor, 10)
 
 function withEvent(items: readonly Item[], event: TurnEvent, cursor: string): readonly Item[] {
   switch (event.type) {
@@ -95,28 +109,28 @@ function withEvent(items: readonly Item[], event: TurnEvent, cursor: string): re
         const answer = word === 'approved' ? 'approve' : 'deny'
         return [...withOutcome(items, ({ name }) => name === tool, { answer }), note(cursor, labelOf({ answer }))]
       }
-      return [...items, { kind: 'message', id: messageId, text, sender, source, media }]
+      return [...items, { kind: 'message', id: messageId, seq: seqOf(cursor), text, sender, source, media }]
     }
     case 'compaction':
       return [...items, note(cursor, t.chat.oldestMessagesSummarized(event.messages))]
     case 'context_warning':
       return [...items, note(cursor, t.chat.conversationLongOlderMessages)]
     case 'session_changed':
-      return event.change === 'rewound' ? rewound(items, cursor) : items
+      return isJump(event) ? items.filter(({ seq }) => seq <= Number(event.detail)) : items
     case 'turn_start': {
       const { answers, approvals = [] } = event
       const known = answers ? closeChoices(items, answers.id, answers.chosen) : items
       const told = approvals.reduce((all, answered) => withAnswer(all, answered, `${cursor}-${answered.id}`), known)
-      return changeTurn(told, event.turnId, (turn) => turnAfter(turn, event))
+      return changeTurn(told, { turnId: event.turnId, cursor }, (turn) => turnAfter(turn, event))
     }
     case 'response': {
-      const changed = changeTurn(items, event.turnId, (turn) => turnAfter(turn, event))
+      const changed = changeTurn(items, { turnId: event.turnId, cursor }, (turn) => turnAfter(turn, event))
       if (event.pendingQuestion === null) return changed
       const older = changed.flatMap((item) => (item.kind === 'turn' && item.id !== event.turnId ? [item.id] : []))
       return older.reduce<readonly Item[]>((all, id) => closeChoices(all, id, []), changed)
     }
     default:
-      return changeTurn(items, event.turnId, (turn) => turnAfter(turn, event))
+      return changeTurn(items, { turnId: event.turnId, cursor }, (turn) => turnAfter(turn, event))
   }
 }
 
@@ -162,26 +176,26 @@ function withOutcome(
 }
 
 function note(cursor: string, text: string): NoteItem {
-  return { kind: 'note', id: `note-${cursor}`, text }
+  return { kind: 'note', id: `note-${cursor}`, seq: seqOf(cursor), text }
 }
 
-/** Messages before the rewind stay visible, with a note. */
-function rewound(items: readonly Item[], cursor: string): readonly Item[] {
-  return [...items, note(cursor, t.chat.conversationRewoundEarlierPoint)]
-}
-
-function changeTurn(items: readonly Item[], turnId: string, change: (turn: TurnItem) => TurnItem): readonly Item[] {
+function changeTurn(
+  items: readonly Item[],
+  { turnId, cursor }: { turnId: string; cursor: string },
+  change: (turn: TurnItem) => TurnItem,
+): readonly Item[] {
   const place = items.findLastIndex((item) => item.kind === 'turn' && item.id === turnId)
-  const known = place < 0 ? newTurn(turnId) : (items[place] as TurnItem)
+  const known = place < 0 ? newTurn(turnId, seqOf(cursor)) : (items[place] as TurnItem)
   const changed = change(known)
   if (changed === known) return items
   return place < 0 ? [...items, changed] : items.with(place, changed)
 }
 
-function newTurn(id: string): TurnItem {
+function newTurn(id: string, seq: number): TurnItem {
   return {
     kind: 'turn',
     id,
+    seq,
     model: '',
     parts: [],
     memories: [],
@@ -327,4 +341,24 @@ function changeTool(turn: TurnItem, callId: string, change: (tool: ToolPart) => 
 export function isWorking({ items }: Conversation): boolean {
   const last = items.findLast((item) => item.kind === 'turn')
   return last?.kind === 'turn' && last.outcome === undefined
+}
+
+const automated = ['system', 'approval', 'builder', 'subagent', 'schedule', 'cron', 'webhook']
+
+/** Whether the user wrote it, so that it can be edited and sent again. */
+export function isOwnMessage({ source }: MessageItem): boolean {
+  return !automated.includes(source)
+}
+
+/** The message of the user that the turn at `index` answers, perhaps after an approval; undefined for a turn of its own. */
+export function askedBy(items: readonly Item[], index: number): { messageId: string; ownIds: string[] } | undefined {
+  const ownIds: string[] = []
+  let at = index - 1
+  for (let item = items[at]; item?.kind === 'message'; item = items[at]) {
+    ownIds.unshift(item.id)
+    at -= 1
+  }
+  const place = items.slice(0, index).findLastIndex(({ kind }) => kind === 'message')
+  const message = items[place]
+  return message?.kind === 'message' && isOwnMessage(message) ? { messageId: message.id, ownIds } : undefined
 }

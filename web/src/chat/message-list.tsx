@@ -1,86 +1,24 @@
 import { useVirtualizer } from '@tanstack/react-virtual'
 import { memo, useEffect, useLayoutEffect, useRef, useState } from 'react'
-import { call } from '../api/call.ts'
-import { Button, CopyButton, classes, IconButton } from '../components/controls.tsx'
-import { Failure, RawOnError, useToasts } from '../components/feedback.tsx'
-import { Dialog, TextArea } from '../components/forms.tsx'
+import { Button, classes, IconButton } from '../components/controls.tsx'
+import { Failure, RawOnError } from '../components/feedback.tsx'
 import { Icon } from '../components/icon.tsx'
 import { Markdown } from '../components/markdown.tsx'
-import { noteSentHere, toolsForMessage } from '../memory/private/client-tools.ts'
-import { useWho } from '../shell/account.tsx'
-import { go, usePlace } from '../shell/router.tsx'
+import { usePlace } from '../shell/router.tsx'
 import { t } from '../strings/strings.ts'
 import { focusComposer } from './composer.tsx'
-import type { Item, MessageItem } from './conversation.ts'
-import { refreshSessions } from './sessions.tsx'
+import { askedBy, type Item, isOwnMessage, type MessageItem } from './conversation.ts'
+import { MessageActions } from './message-actions.tsx'
 import { MediaView, TurnView } from './turn-view.tsx'
 import type { OpenConversation } from './use-conversation.ts'
 import type { Outgoing } from './use-outgoing.ts'
-
-/** Copy, or edit and send in a new branch. */
-function MessageActions({ item, sessionId }: { item: MessageItem; sessionId: string | null }) {
-  const toasts = useToasts()
-  const { name: userName } = useWho()
-  const [text, setText] = useState<string>()
-  const [isBusy, setIsBusy] = useState(false)
-
-  async function resend(): Promise<void> {
-    setIsBusy(true)
-    try {
-      const { session_id, message_id } = await call('page.resend', {
-        id: sessionId ?? '',
-        message_id: item.id,
-        message: text ?? '',
-        ...(await toolsForMessage(userName)),
-      })
-      refreshSessions()
-      // The message was sent even if the browser's storage fails.
-      await noteSentHere(userName, message_id).catch(toasts.failed)
-      setText(undefined)
-      go(`/talk/${session_id}`)
-    } catch (error) {
-      toasts.failed(error)
-    } finally {
-      setIsBusy(false)
-    }
-  }
-
-  return (
-    <div className="-mb-6 flex opacity-0 transition-opacity group-focus-within:opacity-100 group-hover:opacity-100 pointer-coarse:mb-0 pointer-coarse:opacity-100">
-      <CopyButton text={item.text} />
-      <button
-        type="button"
-        className="inline-flex min-h-7 items-center gap-1 rounded px-1.5 text-xs text-soft hover:text-ink"
-        onClick={() => setText(item.text)}
-      >
-        <Icon name="edit" size={14} /> {t.common.edit}
-      </button>
-      <Dialog
-        isOpen={text !== undefined}
-        onClose={() => setText(undefined)}
-        title={t.chat.editMessage}
-        description={t.chat.sendsEditedMessageNew}
-      >
-        <TextArea
-          label={t.common.message}
-          isLabelHidden
-          rows={6}
-          autoFocus
-          value={text ?? ''}
-          onChange={(event) => setText(event.target.value)}
-        />
-        <Button kind="main" className="mt-3" isBusy={isBusy} disabled={!text?.trim()} onClick={() => void resend()}>
-          {t.common.send}
-        </Button>
-      </Dialog>
-    </div>
-  )
-}
 
 interface ItemViewProps {
   item: Item
   sessionId: string | null
   isNewest: boolean
+  /** The message that a turn answers, and the messages of the turn itself, as one text: equal ones are drawn once. */
+  asked: string
   /** Of a message that is not part of the conversation yet. */
   outgoing: Outgoing['state'] | undefined
   onCancel(id: string): void
@@ -99,21 +37,25 @@ function rawOf(item: Item): string {
   return item.parts.flatMap((part) => ('text' in part ? [part.text] : [])).join('\n\n')
 }
 
-function Shown({ item, sessionId, isNewest, outgoing, onCancel }: ItemViewProps) {
+function Shown({ item, sessionId, isNewest, asked, outgoing, onCancel }: ItemViewProps) {
   switch (item.kind) {
     case 'message':
-      return <MessageView item={item} sessionId={sessionId} outgoing={outgoing} onCancel={onCancel} />
-    case 'turn':
-      return <TurnView turn={item} sessionId={sessionId} isNewest={isNewest} />
+      return <MessageView {...{ item, sessionId, isNewest, outgoing, onCancel }} />
+    case 'turn': {
+      const [messageId, ...ownIds] = asked.split(' ')
+      const by = messageId ? { messageId, ownIds } : undefined
+      return <TurnView turn={item} sessionId={sessionId} isNewest={isNewest} asked={by} />
+    }
     case 'note':
       return <p className="text-center text-xs text-soft">{item.text}</p>
   }
 }
 
-function MessageView({ item, sessionId, outgoing, onCancel }: Omit<ItemViewProps, 'isNewest'> & { item: MessageItem }) {
-  const isOthers = item.source === 'schedule' || item.source === 'system'
+function MessageView(props: Omit<ItemViewProps, 'asked'> & { item: MessageItem }) {
+  const { item, sessionId, isNewest, outgoing, onCancel } = props
+  const isOthers = !isOwnMessage(item)
   return (
-    <div className="group flex flex-col items-end">
+    <div className="group flex flex-col items-end" data-newest={isNewest || undefined}>
       <div
         className={classes(
           'max-w-[85%] rounded-2xl rounded-br-md px-4 py-2',
@@ -126,7 +68,7 @@ function MessageView({ item, sessionId, outgoing, onCancel }: Omit<ItemViewProps
         <Markdown text={item.text} />
         {sessionId && item.media.map((part) => <MediaView key={part.hash} part={part} sessionId={sessionId} />)}
       </div>
-      {!outgoing && !isOthers && <MessageActions item={item} sessionId={sessionId} />}
+      {!outgoing && !isOthers && <MessageActions item={item} />}
       {outgoing && (
         <p className={classes('flex items-center gap-1 text-xs text-soft', outgoing === 'sending' && 'appearing-late')}>
           {t.chat.queued}
@@ -174,6 +116,11 @@ function useWantedTurn(opened: OpenConversation, onFound: (index: number) => voi
   return wanted
 }
 
+function askedText(items: readonly Item[], index: number): string {
+  const asked = askedBy(items, index)
+  return asked ? [asked.messageId, ...asked.ownIds].join(' ') : ''
+}
+
 /** The list follows new content when the user is this close to the end. */
 const nearPixels = 80
 
@@ -202,6 +149,10 @@ export function MessageList(props: {
     paddingEnd: 24,
   })
   const height = virtual.getTotalSize()
+  const firstOfNewest = Math.max(
+    items.findLastIndex(({ kind }) => kind === 'message'),
+    0,
+  )
   const wantedTurn = useWantedTurn(opened, (index) => {
     isAtEnd.current = false
     virtual.scrollToIndex(index, { align: 'start' })
@@ -313,7 +264,8 @@ export function MessageList(props: {
                   <ItemView
                     item={item}
                     sessionId={sessionId}
-                    isNewest={row.index === items.length - 1}
+                    isNewest={row.index >= firstOfNewest}
+                    asked={item.kind === 'turn' ? askedText(items, row.index) : ''}
                     outgoing={outgoing[row.index - shown.length]?.state}
                     onCancel={onCancel}
                   />

@@ -2,17 +2,16 @@ import { lazy, Suspense, useEffect, useState } from 'react'
 import type { Json, MediaPart } from '../../../src/protocol/messages.ts'
 import { callRaw } from '../api/call.ts'
 import { CardFrame } from '../components/card.tsx'
-import { CopyButton } from '../components/controls.tsx'
 import { Notice, RawOnError } from '../components/feedback.tsx'
 import { Icon, type IconName } from '../components/icon.tsx'
 import { Fold } from '../components/layout.tsx'
 import { Markdown } from '../components/markdown.tsx'
 import { Link } from '../shell/router.tsx'
 import { t } from '../strings/strings.ts'
-import { ReadAloud } from '../voice/voice-controls.tsx'
 import { Approval } from './approval.tsx'
 import { ChoiceList } from './choices.tsx'
 import type { ToolPart, TurnItem, TurnPart } from './conversation.ts'
+import { type Asked, RetryButton, TurnActions } from './message-actions.tsx'
 import { readBuildId } from './read-results.ts'
 import { ResultFile } from './result-files.tsx'
 import { overlayOf } from './tool-results.tsx'
@@ -236,10 +235,14 @@ const outcomes: Partial<Record<NonNullable<TurnItem['outcome']>, string>> = {
 }
 
 /** One turn: reasoning, tool calls and text in order. */
-export function TurnView(props: { turn: TurnItem; sessionId: string | null; isNewest: boolean }) {
-  const { turn, sessionId, isNewest } = props
+export function TurnView(props: {
+  turn: TurnItem
+  sessionId: string | null
+  isNewest: boolean
+  asked: Asked | undefined
+}) {
+  const { turn, sessionId, isNewest, asked } = props
   const isRunning = turn.outcome === undefined
-  const spoken = turn.parts.flatMap((part) => (part.kind === 'text' ? [part.text] : [])).join('\n\n')
   const ended = turn.outcome && outcomes[turn.outcome]
   return (
     <article aria-label={t.common.familiar} className="group" aria-busy={isRunning} data-newest={isNewest || undefined}>
@@ -261,17 +264,22 @@ export function TurnView(props: { turn: TurnItem; sessionId: string | null; isNe
           </p>
         )}
         {turn.choices && turn.deliver && <ChoiceList choices={turn.choices} />}
-        {ended && <Notice kind={turn.outcome === 'stopped' ? 'note' : 'warning'}>{ended}</Notice>}
+        {ended && (
+          <Notice kind={turn.outcome === 'stopped' ? 'note' : 'warning'}>
+            <div className="flex flex-wrap items-center justify-between gap-2">
+              <span>{ended}</span>
+              {turn.outcome !== 'stopped' && <RetryButton asked={asked} />}
+            </div>
+          </Notice>
+        )}
       </div>
       {!isRunning && (
-        <footer className="mt-1 flex min-h-7 items-center gap-2 text-xs text-soft opacity-0 transition-opacity group-focus-within:opacity-100 group-hover:opacity-100 group-data-newest:opacity-100 pointer-coarse:opacity-100">
-          {spoken !== '' && <CopyButton text={spoken} />}
-          {spoken !== '' && <ReadAloud id={turn.id} text={spoken} />}
+        <TurnActions turn={turn} asked={asked}>
           <span>{turn.model}</span>
           <span>{costOf(turn)}</span>
           {turn.reaction && <span>{turn.reaction}</span>}
           {sessionId !== null && <Link href={`/monitor/turn/${sessionId}/${turn.id}`}>{t.common.timeline}</Link>}
-        </footer>
+        </TurnActions>
       )}
     </article>
   )

@@ -62,17 +62,24 @@ export function useConversation(sessionId: string | null, isNeeded: () => boolea
   const [before, setBefore] = useState<number | null>(null)
   const all = useRef<StreamedEvent[]>([])
   const newest = useRef(emptyConversation)
-  const shown = useRef(sessionId)
+  const shown = useRef<string | null>(null)
+  /** Counts the branches that were chosen: each is read from its newest part. */
+  const [branch, setBranch] = useState(0)
 
+  // biome-ignore lint/correctness/useExhaustiveDependencies: once more for each branch.
   useEffect(() => {
+    const isSame = shown.current === sessionId && sessionId !== null
     shown.current = sessionId
-    setConversation(emptyConversation)
     setError(undefined)
-    setBefore(null)
-    all.current = []
-    newest.current = emptyConversation
+    // The messages before the branch stay in view while the others are read.
+    if (!isSame) {
+      setConversation(emptyConversation)
+      setBefore(null)
+      all.current = []
+      newest.current = emptyConversation
+    }
     if (sessionId === null) return setState('absent')
-    setState('loading')
+    if (!isSame) setState('loading')
     const controller = new AbortController()
     void load(sessionId, controller.signal)
     return () => controller.abort()
@@ -82,7 +89,12 @@ export function useConversation(sessionId: string | null, isNeeded: () => boolea
         const page = await call('page.turnEvents', { id, limit: pageSize }, { signal })
         all.current = [...page.events]
         setBefore(page.before)
-        newest.current = { ...page.events.reduce(addEvent, emptyConversation), cursor: page.cursor }
+        const { jumped } = newest.current
+        newest.current = {
+          ...page.events.reduce(addEvent, emptyConversation),
+          cursor: page.cursor,
+          ...(jumped !== undefined && { jumped }),
+        }
         setConversation(newest.current)
         setState('live')
         await followAttended(id, signal, (events) => {
@@ -91,6 +103,8 @@ export function useConversation(sessionId: string | null, isNeeded: () => boolea
           all.current.push(...events)
           const current = events.reduce(addEvent, newest.current)
           newest.current = current
+          if (events.some(({ event }) => event.type === 'session_changed' && event.change === 'branched'))
+            return setBranch((count) => count + 1)
           // Typing comes first.
           startTransition(() => setConversation(current))
         })
@@ -126,7 +140,7 @@ export function useConversation(sessionId: string | null, isNeeded: () => boolea
         await untilVisible(signal)
       }
     }
-  }, [sessionId, isNeeded])
+  }, [sessionId, isNeeded, branch])
 
   const loadEarlier = useCallback(async () => {
     if (sessionId === null || before === null) return

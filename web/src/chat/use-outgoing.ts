@@ -126,6 +126,12 @@ export function useOutgoing(options: {
     [toasts],
   )
 
+  // Once shown it is part of the conversation, also where the conversation later goes back to before it.
+  useEffect(() => {
+    const isShown = ({ messageId }: Entry) => messageId !== undefined && isOver(conversation, messageId)
+    setEntries((all) => (all.some(isShown) ? all.filter((entry) => !isShown(entry)) : all))
+  }, [conversation])
+
   const here = sessionId ?? newName.current
   const state = isWorking(conversation) ? 'queued' : 'sending'
   const outgoing = entries
@@ -142,7 +148,7 @@ function isOver({ items, canceled }: Conversation, messageId: string): boolean {
 }
 
 function itemOf(id: string, text: string): MessageItem {
-  return { kind: 'message', id, text, sender: '', source: 'web', media: [] }
+  return { kind: 'message', id, seq: Number.POSITIVE_INFINITY, text, sender: '', source: 'web', media: [] }
 }
 
 /** The unique name of a new session. The page shows its title instead. */

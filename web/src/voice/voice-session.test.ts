@@ -8,6 +8,7 @@ import { usualVoiceSettings, type VoiceSettings } from './voice-settings.ts'
 function turn(id: string, text: string, outcome?: TurnItem['outcome']): TurnItem {
   return {
     kind: 'turn',
+    seq: 1,
     id,
     model: '',
     parts: text === '' ? [] : [{ kind: 'text', text }],
