@@ -127,6 +127,19 @@ function turnOf(text: string, source: string, model: string): SessionEvent[] {
 }
 
 describe('createLearning', () => {
+  it('SESS-12 learns nothing from a private conversation, also at its end and after a restart', async () => {
+    const scene = await openScene({ script: [{ text: facts('Lisbon') }] })
+    const { memory, session } = scene
+    await memory.database.write((writer) => writer.updateTable('sessions').set({ remembered: 0 }).execute())
+    await scene.tell('My brother Ben works in a bakery in Kiel.')
+    scene.afterClose(session)
+    await scene.idle()
+    expect(await scene.beforeSwap(session, 1_000, new AbortController().signal)).toBeUndefined()
+    expect(await scene.recover()).toBe(0)
+    for (const kind of ['chunk', 'fact', 'episode', 'note'] as const) expect(await scene.contents(kind)).toEqual([])
+    expect(scene.fast.requests).toEqual([])
+  })
+
   it('SESS-11 MEM-8 keeps passages of the chosen branch alone, and those of another one once it is chosen', async () => {
     const scene = await openScene({ script: [], isExtracting: false })
     const { log, session, sessions, say, tell, contents } = scene

@@ -111,23 +111,35 @@ export function createLearning(dependencies: {
     await extract(session)
   }
 
+  async function isRemembered(sessionId: string): Promise<boolean> {
+    const session = await database.read
+      .selectFrom('sessions')
+      .select('remembered')
+      .where('id', '=', sessionId)
+      .executeTakeFirst()
+    return session?.remembered !== 0
+  }
+
   async function indexConversation({ id, userId }: SessionId): Promise<void> {
+    const isPrivate = !(await isRemembered(id))
     for await (const { exchanges, throughSeq, left, back } of readExchanges(id, await index.through(userId, id))) {
       await index.drop(userId, id, left)
-      if (isIndexing()) await index.index(userId, back, { again: true })
-      for (let first = 0; first < exchanges.length && isIndexing(); first += indexedAtOnce) {
+      if (isIndexing() && !isPrivate) await index.index(userId, back, { again: true })
+      for (let first = 0; first < exchanges.length && isIndexing() && !isPrivate; first += indexedAtOnce) {
         if (stop.signal.aborted) return
         await index.index(userId, exchanges.slice(first, first + indexedAtOnce))
       }
-      if (!isIndexing() || exchanges.at(-1)?.throughSeq !== throughSeq) await index.passOver(userId, id, throughSeq)
+      if (!isIndexing() || isPrivate || exchanges.at(-1)?.throughSeq !== throughSeq)
+        await index.passOver(userId, id, throughSeq)
     }
   }
 
   async function extract({ id, userId }: SessionId): Promise<void> {
+    const isPrivate = !(await isRemembered(id))
     for await (const { exchanges, throughSeq } of readExchanges(id, await extraction.through(userId, id))) {
       for (const exchange of exchanges) {
         if (stop.signal.aborted) return
-        if (!isWanted(exchange)) continue
+        if (isPrivate || !isWanted(exchange)) continue
         const outcome = await extraction.extract(userId, exchange, stop.signal)
         if (outcome.status === 'failed' && outcome.again) return
       }
@@ -146,6 +158,7 @@ export function createLearning(dependencies: {
 
   async function exchangesUpTo({ id, userId }: SessionId, throughSeq: number): Promise<Exchange[]> {
     const found: Exchange[] = []
+    if (!(await isRemembered(id))) return found
     for await (const { exchanges } of readExchanges(id, await consolidation.through(userId, id))) {
       found.push(...exchanges.filter((exchange) => exchange.throughSeq <= throughSeq))
       if ((exchanges.at(-1)?.throughSeq ?? 0) > throughSeq) break

@@ -62,6 +62,14 @@ export const messageRequestSchema = z.strictObject({ message: z.string(), ...mes
 export type MessageRequest = z.infer<typeof messageRequestSchema>
 export type MessageRequestInput = Wire<typeof messageRequestSchema>
 
+export const postRequestSchema = z.strictObject({
+  ...messageRequestSchema.shape,
+  /** The model of a session that starts with this message. Default: the one of the routes. */
+  model: label.optional(),
+  /** `true`: nothing of a session that starts with this message is remembered. */
+  private: z.boolean().optional(),
+})
+
 const pastMessageSchema = z.object({
   role: z.enum(['system', 'user', 'assistant']),
   content: z.union([z.string(), z.array(z.object({ type: z.string(), text: z.string().optional() }))]),
@@ -362,7 +370,7 @@ export const chat = {
   post: operation(
     'POST /api/v1/messages',
     'Send a message without waiting. Stream the events of its session for the reply.',
-    { scope: 'chat', body: messageRequestSchema, attachments: true, reply: notifyReplySchema, status: 202 },
+    { scope: 'chat', body: postRequestSchema, attachments: true, reply: notifyReplySchema, status: 202 },
   ),
 }
 

@@ -60,6 +60,7 @@ export const turnEventsReplySchema = z.object({
 
 export const readRequestSchema = z.strictObject({ seq: z.number().int().nonnegative() })
 export const renameRequestSchema = z.strictObject({ title: z.string().trim().max(200) })
+export const pinRequestSchema = z.strictObject({ pinned: z.boolean() })
 export const cardDocumentRequestSchema = asWritten(z.strictObject(cardSchema.shape))
 export const cardDocumentReplySchema = z.object({ document: z.string() })
 
@@ -75,6 +76,11 @@ const pageSessionSchema = z.object({
   state: z.enum(['active', 'archived']),
   isUnread: z.boolean(),
   isRunning: z.boolean(),
+  isPinned: z.boolean(),
+  /** Nothing of it is remembered. */
+  isPrivate: z.boolean(),
+  /** The model that the user chose for it; null lets the routes decide. */
+  model: z.string().nullable(),
   updatedAt: time,
 })
 export type PageSession = Wire<typeof pageSessionSchema>
@@ -137,6 +143,11 @@ export const page = {
   rename: operation('PUT /api/v1/sessions/:id/title', 'Rename a session. An empty title restores the default.', {
     scope: 'chat',
     body: renameRequestSchema,
+    reply: sessionReplySchema,
+  }),
+  pin: operation('PUT /api/v1/sessions/:id/pin', 'Keep a session at the top of the list, or no longer.', {
+    scope: 'chat',
+    body: pinRequestSchema,
     reply: sessionReplySchema,
   }),
   resend: operation(

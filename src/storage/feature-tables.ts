@@ -278,6 +278,8 @@ export interface PageTables {
     title: string | null
     /** The newest event that was shown. */
     read_seq: number
+    /** 1: kept at the top of the list. */
+    pinned: Generated<number>
   }
 }
 

@@ -8,7 +8,7 @@ import type { CapabilityTables, ChannelTables, PageTables, WithDefaults, Workspa
 export interface Tables extends CapabilityTables, ChannelTables, PageTables, WorkspaceTables {
   users: WithDefaults<UserRow, 'tier'>
   access_tokens: AccessTokenRow
-  sessions: WithDefaults<SessionRow, 'agent'>
+  sessions: WithDefaults<SessionRow, 'agent' | 'remembered'>
   session_events: SessionEventRow
   session_snapshots: SessionSnapshotRow
   inbox: InboxRow
@@ -157,6 +157,8 @@ export interface SessionRow {
   model: string | null
   /** How often its user wants to be asked; null: as configured. */
   mode: PolicyMode | null
+  /** 0 for a private conversation: nothing is learned from it. */
+  remembered: number
   created_at: number
   updated_at: number
 }

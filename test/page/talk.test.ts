@@ -351,6 +351,10 @@ describePage('talking in the page', () => {
     for (const event of ['drop', 'paste']) await field.evaluate(givesFile, { event, name: `${event}.png` })
     await page.getByText('drop.png').waitFor()
     await page.getByText('paste.png').waitFor()
+    const previews = page.locator('li img')
+    await expect
+      .poll(() => previews.evaluateAll((all) => all.map((one) => Reflect.get(one, 'naturalWidth'))))
+      .toEqual([1, 1])
     await page.getByRole('button', { name: 'Remove paste.png' }).click()
     fake.reply({ text: 'A picture.' })
     await say(page, 'What is this?')
@@ -462,11 +466,10 @@ describePage('talking in the page', () => {
     await page.getByRole('heading', { name: 'Citrus' }).waitFor()
 
     const download = page.waitForEvent('download')
-    await menu('Export')
-    const lines = readFileSync(await (await download).path(), 'utf8')
-      .trim()
-      .split('\n')
-    expect(lines.map((line) => JSON.parse(line).type)).toContain('message_received')
+    await menu('Export as Markdown')
+    expect((await download).suggestedFilename()).toBe('Citrus.md')
+    const text = readFileSync(await (await download).path(), 'utf8')
+    expect(text).toBe('# Citrus\n\n## You\n\noranges\n\n## Familiar\n\nAbout oranges\n')
 
     await menu('Archive')
     await sessions(page)

@@ -200,6 +200,7 @@ describe('the routes of clients', () => {
       'PUT /api/v1/local/users/:name/tier local body 200',
       'PUT /api/v1/sessions/:id/branch chat body 200',
       'PUT /api/v1/sessions/:id/permissions chat body 200',
+      'PUT /api/v1/sessions/:id/pin chat body 200',
       'PUT /api/v1/sessions/:id/read chat body 200',
       'PUT /api/v1/sessions/:id/title chat body 200',
       'PUT /api/v1/settings/:key local body 200',

@@ -199,6 +199,7 @@ describe('scopes', () => {
         '/api/v1/sessions/:id/title',
         '/api/v1/sessions/:id/resend',
         '/api/v1/sessions/:id/branch',
+        '/api/v1/sessions/:id/pin',
         '/api/v1/sessions/:id/branches/:message',
         '/v1/audio/speech',
         '/v1/audio/transcriptions',
@@ -277,6 +278,7 @@ describe('scopes', () => {
       '/api/v1/sessions/:id/title': { title: 'Mine' },
       '/api/v1/sessions/:id/resend': { message_id: 'm', message: 'x' },
       '/api/v1/sessions/:id/branch': { message_id: 'm' },
+      '/api/v1/sessions/:id/pin': { pinned: true },
     }
     for (const route of served.routes.filter(({ path }) => path.startsWith('/api/v1/sessions/:id'))) {
       for (const name of [mine.sessionId, 'main']) {

@@ -254,6 +254,7 @@ function attemptsWith(of: Owned): Record<string, Attempt[]> {
     'PUT /api/v1/sessions/:id/title': [put(`${v1}/sessions/${of.session}/title`, { title: 'Mine' }, 404)],
     'POST /api/v1/sessions/:id/resend': onSession('resend', 'POST', { message_id: 'm', message: 'Hello' }),
     'GET /api/v1/sessions/:id/branches': onSession('branches', 'GET'),
+    'PUT /api/v1/sessions/:id/pin': [put(`${v1}/sessions/${of.session}/pin`, { pinned: true }, 404)],
     'PUT /api/v1/sessions/:id/branch': [put(`${v1}/sessions/${of.session}/branch`, { message_id: 'm' }, 404)],
     'DELETE /api/v1/sessions/:id/branches/:message': [drop(`${v1}/sessions/${of.session}/branches/m`, 404)],
     'GET /api/v1/sessions/:id/cards/:call': onSession('cards/call-1', 'GET'),

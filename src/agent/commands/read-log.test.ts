@@ -16,6 +16,7 @@ function open(happened: readonly Happened[]) {
     agent: 'main',
     model: null,
     mode: null,
+    remembered: 1,
     lastSeq: events.length,
     lastInputTokens: 0,
     createdAt: 0,

@@ -5,7 +5,7 @@ import { cutText } from '../../base/text.ts'
 import { setNewest } from '../../base/work.ts'
 import type { Database } from '../../storage/database.ts'
 import type { Coordination } from '../coordination.ts'
-import { isJump } from './branches.ts'
+import { isJump, pathOf } from './branches.ts'
 import { fold, type Projection, project } from './projection.ts'
 import type { LoggedEvent } from './session-event.ts'
 import type { SessionLog } from './session-log.ts'
@@ -92,7 +92,10 @@ const maxKept = 2_000
 export type SessionViews = ReturnType<typeof createSessionViews>
 
 /** Sessions as shown in a list: their titles, their newest text, and whether they were read. */
-export function createSessionViews(dependencies: { database: Database; log: Pick<SessionLog, 'read' | 'readBack'> }) {
+export function createSessionViews(dependencies: {
+  database: Database
+  log: Pick<SessionLog, 'read' | 'readBackOn' | 'readJumps'>
+}) {
   const { database, log } = dependencies
   /** The first message of a session never changes; the newest text is that of its newest event. */
   const beginnings = new Map<string, string>()
@@ -111,7 +114,8 @@ export function createSessionViews(dependencies: { database: Database; log: Pick
   async function previewOf({ id, lastSeq }: Session): Promise<string> {
     const known = previews.get(id)
     if (known?.seq === lastSeq) return known.text
-    const events = await log.readBack(id, { limit: 40 })
+    const path = pathOf(await log.readJumps(id), lastSeq)
+    const events = await log.readBackOn(id, { path, limit: 40 })
     const text = oneLine(events.findLast(isSaid)?.text ?? known?.text ?? '', previewCharacters)
     setNewest(previews, id, { seq: lastSeq, text }, maxKept)
     return text
@@ -124,7 +128,12 @@ export function createSessionViews(dependencies: { database: Database; log: Pick
     return new Map(rows.map((row) => [row.session_id, row]))
   }
 
-  async function write(row: { session_id: string; title?: string | null; read_seq?: number }): Promise<void> {
+  async function write(row: {
+    session_id: string
+    title?: string | null
+    read_seq?: number
+    pinned?: number
+  }): Promise<void> {
     await database.write((writer) =>
       writer
         .insertInto('session_views')
@@ -132,6 +141,7 @@ export function createSessionViews(dependencies: { database: Database; log: Pick
         .onConflict((conflict) =>
           conflict.column('session_id').doUpdateSet({
             ...(row.title !== undefined && { title: row.title }),
+            ...(row.pinned !== undefined && { pinned: row.pinned }),
             ...(row.read_seq !== undefined && {
               read_seq: sql`case when session_views.read_seq > ${row.read_seq} then session_views.read_seq else ${row.read_seq} end`,
             }),
@@ -149,13 +159,14 @@ export function createSessionViews(dependencies: { database: Database; log: Pick
           const row = rows.get(session.id)
           const title: string | null = row?.title ?? (await beginningOf(session.id))
           const isUnread = session.lastSeq > Number(row?.read_seq ?? 0)
-          return { session, title, preview: await previewOf(session), isUnread }
+          return { session, title, preview: await previewOf(session), isUnread, isPinned: row?.pinned === 1 }
         }),
       )
     },
     /** An empty title takes the user's own away. The session is the user's: the caller has looked it up. */
     setTitle: (sessionId: string, title: string) =>
       write({ session_id: sessionId, title: title === '' ? null : title }),
+    setPinned: (sessionId: string, isPinned: boolean) => write({ session_id: sessionId, pinned: isPinned ? 1 : 0 }),
     /** Never goes back. */
     markRead: (sessionId: string, seq: number) => write({ session_id: sessionId, read_seq: seq }),
   }

@@ -51,6 +51,24 @@ it('PAGE-2 a session is titled by its first message, and shows its newest text',
   expect(await shown()).toMatchObject({ title: 'Where is the key?', preview: 'And the other one?', isUnread: true })
 })
 
+it('SESS-11 a session shows the newest text of its chosen branch', async () => {
+  await say('Red')
+  await log.record({ sessionId, turnId: null }, [{ type: 'rewound', toSeq: 0 }])
+  await say('Blue')
+  expect(await shown()).toMatchObject({ preview: 'Blue' })
+  await log.record({ sessionId, turnId: null }, [{ type: 'branch_chosen', toSeq: 1 }])
+  expect(await shown()).toMatchObject({ preview: 'Red' })
+})
+
+it('PAGE-10 a session is pinned, and no longer', async () => {
+  expect(await shown()).toMatchObject({ isPinned: false })
+  await views.setPinned(sessionId, true)
+  await views.setTitle(sessionId, 'Keys')
+  expect(await shown()).toMatchObject({ isPinned: true, title: 'Keys' })
+  await views.setPinned(sessionId, false)
+  expect(await shown()).toMatchObject({ isPinned: false })
+})
+
 it('PAGE-2 the user’s own title stays until it is taken back', async () => {
   await say('Hello')
   await views.setTitle(sessionId, 'Keys')

@@ -42,7 +42,7 @@ export function createSessions(dependencies: {
 
   async function insert(
     writer: Writer,
-    key: SessionKey & { agent?: string } & Partial<Pick<Session, 'model' | 'mode'>>,
+    key: SessionKey & { agent?: string } & Partial<Pick<Session, 'model' | 'mode' | 'remembered'>>,
   ): Promise<Session> {
     await refuseTooMany(writer, key)
     const now = clock.now()
@@ -57,6 +57,7 @@ export function createSessions(dependencies: {
       agent: key.agent ?? 'main',
       model: key.model ?? null,
       mode: key.mode ?? null,
+      remembered: key.remembered ?? 1,
       created_at: now,
       updated_at: now,
     }
@@ -156,8 +157,8 @@ export function createSessions(dependencies: {
     /** A new active session under `contact` that holds the same events up to `throughSeq`, with pins of its own that are the same. */
     async fork(session: Session, options: { contact: string; throughSeq: number }): Promise<Session> {
       return database.write(async (writer) => {
-        const { userId, channel, model, mode } = session
-        const key = { userId, channel, contact: options.contact, model, mode }
+        const { userId, channel, model, mode, remembered } = session
+        const key = { userId, channel, contact: options.contact, model, mode, remembered }
         if (await findActive(writer, key)) {
           throw new FamiliarError('conflict', `There is already a session named ${options.contact}`)
         }
@@ -218,6 +219,20 @@ const holdActive = reusableQuery((database, key: SessionKey) =>
 
 function fromRow(row: SessionRow) {
   return { ...camelKeys(row), lastSeq: Number(row.last_seq), lastInputTokens: Number(row.last_input_tokens) }
+}
+
+/** For a session that has no message yet, in the unit of its first one. */
+export async function beginSessionIn(
+  writer: Writer,
+  key: SessionKey,
+  { model, isPrivate = false }: { model?: string | undefined; isPrivate?: boolean | undefined },
+): Promise<void> {
+  await writer
+    .updateTable('sessions')
+    .set({ ...(model !== undefined && { model }), remembered: isPrivate ? 0 : 1 })
+    .where(isActive(key))
+    .where('last_seq', '=', 0)
+    .execute()
 }
 
 /** Which model answers in the active session of the key, in the unit of the message that may just have made it. */

@@ -1,4 +1,5 @@
 import type { LoggedEvent } from '../../agent/sessions/session-event.ts'
+import { beginSessionIn } from '../../agent/sessions/sessions.ts'
 import * as sessionApi from '../../protocol/api.ts'
 import { FamiliarError } from '../../protocol/errors.ts'
 import * as api from '../../protocol/page.ts'
@@ -31,21 +32,28 @@ export function createTalkRoutes(dependencies: HttpDependencies, page: HttpPage)
   }
 
   return [
-    handle(sessionApi.chat.post, async ({ body, context }) => {
-      const inbound = await toInboundMessage(dependencies, context, body, { immediate: true })
-      return conversations.submit(inbound)
+    handle(sessionApi.chat.post, async ({ userId, body, context }) => {
+      const { model, private: isPrivate, ...request } = body
+      const inbound = await toInboundMessage(dependencies, context, request, { immediate: true })
+      if (model === undefined && !isPrivate) return conversations.submit(inbound)
+      if (model !== undefined && !dependencies.openai?.modelsOf(userId).byId(model)) {
+        throw new FamiliarError('bad_request', `model: there is no model ${JSON.stringify(model)}`)
+      }
+      return conversations.submit(inbound, (writer) => beginSessionIn(writer, inbound, { model, isPrivate }))
     }),
     handle(api.page.sessions, async ({ userId }) => {
       const sessions = await conversations.sessions(userId, { includeArchived: true })
       const running = page.runningSessions()
       const views = await page.views.show(sessions)
       return {
-        sessions: views.map(({ session, title, preview, isUnread }) => ({
+        sessions: views.map(({ session, title, preview, isUnread, isPinned }) => ({
           ...session,
           title,
           preview,
           isUnread: isUnread && session.state === 'active',
           isRunning: running.has(session.id),
+          isPinned,
+          isPrivate: session.remembered === 0,
         })),
       }
     }),
@@ -56,6 +64,10 @@ export function createTalkRoutes(dependencies: HttpDependencies, page: HttpPage)
     }),
     inSession(api.page.rename, async ({ session, body }) => {
       await page.views.setTitle(session.id, body.title)
+      return sessionReply(session)
+    }),
+    inSession(api.page.pin, async ({ session, body }) => {
+      await page.views.setPinned(session.id, body.pinned)
       return sessionReply(session)
     }),
     inSession(api.page.resend, async ({ session, body }) => {

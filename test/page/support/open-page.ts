@@ -18,6 +18,8 @@ export interface OpenPageOptions {
   /** More of `familiar.toml`. With its own `[memory]`, Familiar learns from the messages. */
   toml?: string
   daemon?: Partial<StartOptions>
+  /** A second model of the fake provider. */
+  otherModel?: string
   /** The first path of the page. */
   path?: string
   context?: BrowserContextOptions
@@ -58,7 +60,7 @@ export async function openPage(options: OpenPageOptions = {}): Promise<OpenedPag
   const browser = await openBrowser()
   const fake = await startFakeModel(script ? { script } : {})
   const familiar = await startFamiliar({
-    ...(model === 'fake' && { providers: { fake: fakeProvider(fake.url) } }),
+    ...(model === 'fake' && { providers: { fake: fakeProvider(fake.url, options.otherModel) } }),
     ...daemon,
     toml: `${model === 'fake' ? '[routes]\nprimary = "fake/main"\n' : ''}${toml.includes('[memory]') ? '' : quietMemory}${toml}`,
     env: { ...(model === 'offline' && { FAMILIAR_MODEL: 'offline/offline' }), ...daemon?.env },

@@ -38,7 +38,7 @@ export async function startPageDaemon(modelUrl: string): Promise<PageDaemon> {
   }
 }
 
-export function fakeProvider(modelUrl: string): string {
+export function fakeProvider(modelUrl: string, otherModel?: string): string {
   return [
     'type = "anthropic"',
     `base_url = "${modelUrl}/v1"`,
@@ -50,6 +50,9 @@ export function fakeProvider(modelUrl: string): string {
     'cost_per_mtok = [3.0, 15.0, 0.3, 3.75]',
     'supports_vision = true',
     'thinking_tokens = 1024',
+    ...(otherModel
+      ? [`[models.${otherModel}]`, `model = "${otherModel}"`, 'max_tokens = 4096', 'max_context_tokens = 200000']
+      : []),
   ].join('\n')
 }
 

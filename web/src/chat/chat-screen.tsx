@@ -1,5 +1,4 @@
 import { useCallback, useEffect, useRef, useState } from 'react'
-import type { HistoryReply } from '../../../src/protocol/api.ts'
 import type { PageSession } from '../../../src/protocol/page.ts'
 import { call } from '../api/call.ts'
 import { Button, IconButton, Menu } from '../components/controls.tsx'
@@ -14,7 +13,9 @@ import { useVoice } from '../voice/use-voice.ts'
 import { VoiceBar } from '../voice/voice-controls.tsx'
 import { SendChoiceContext } from './choices.tsx'
 import { Composer, newDraft } from './composer.tsx'
+import { ComposerOptions, usualConversation } from './composer-options.tsx'
 import { type Conversation, isWorking } from './conversation.ts'
+import { type ExportFormat, exportConversation } from './export-conversation.ts'
 import { ChatActionsProvider } from './message-actions.tsx'
 import { MessageList } from './message-list.tsx'
 import { refreshSessions, useSessions } from './sessions.tsx'
@@ -32,6 +33,16 @@ function ChatHeader({ session, isCutOff }: { session: PageSession; isCutOff: boo
     refreshSessions()
   }
 
+  async function pin(): Promise<void> {
+    await call('page.pin', { id: session.id, pinned: !session.is_pinned }).catch(toasts.failed)
+    refreshSessions()
+  }
+
+  async function exportAs(format: ExportFormat): Promise<void> {
+    const { id, title: shown, contact } = session
+    await exportConversation({ id, title: shown ?? contact }, format).catch(toasts.failed)
+  }
+
   async function archive(): Promise<void> {
     try {
       await call('sessions.reset', { target: session.id })
@@ -46,6 +57,14 @@ function ChatHeader({ session, isCutOff }: { session: PageSession; isCutOff: boo
   return (
     <header className="flex items-center gap-2 border-b border-line px-4 py-1.5">
       <h1 className="min-w-0 flex-1 truncate font-medium">{session.title ?? session.contact}</h1>
+      {session.is_private && (
+        <span
+          title={t.composer.privateHint}
+          className="inline-flex items-center gap-1 rounded-full bg-sunken px-2 py-0.5 text-xs text-soft"
+        >
+          <Icon name="lock" size={12} /> {t.composer.privateChat}
+        </span>
+      )}
       {session.channel !== 'web' && (
         <span className="rounded-full bg-sunken px-2 py-0.5 text-xs text-soft">{session.channel}</span>
       )}
@@ -60,7 +79,13 @@ function ChatHeader({ session, isCutOff }: { session: PageSession; isCutOff: boo
         }
         items={[
           { label: t.chat.rename, icon: 'edit', onSelect: () => setTitle(session.title ?? session.contact) },
-          { label: t.chat.export, icon: 'arrow_down', onSelect: () => void exportSession(session) },
+          {
+            label: session.is_pinned ? t.chat.unpin : t.chat.pin,
+            icon: 'pin',
+            onSelect: () => void pin(),
+          },
+          { label: t.chat.exportMarkdown, icon: 'arrow_down', onSelect: () => void exportAs('md') },
+          { label: t.chat.exportJson, icon: 'arrow_down', onSelect: () => void exportAs('json') },
           {
             label: t.chat.archive,
             icon: 'archive',
@@ -90,22 +115,6 @@ function ChatHeader({ session, isCutOff }: { session: PageSession; isCutOff: boo
       </Dialog>
     </header>
   )
-}
-
-/** The whole log, one event a line. */
-async function exportSession(session: PageSession): Promise<void> {
-  const lines: string[] = []
-  for (let after: number | null = 0; after !== null; ) {
-    const page: HistoryReply = await call('sessions.history', { id: session.id, full: true, after, limit: 1_000 })
-    lines.push(...page.events.map((event) => JSON.stringify(event)))
-    after = page.next_after
-  }
-  const address = URL.createObjectURL(new Blob([`${lines.join('\n')}\n`], { type: 'application/x-ndjson' }))
-  const link = document.createElement('a')
-  link.href = address
-  link.download = `${(session.title ?? session.contact).replaceAll(/[^\p{L}\p{N} ._-]/gu, '_')}.jsonl`
-  link.click()
-  URL.revokeObjectURL(address)
 }
 
 /** A conversation in a visible tab is marked as read. */
@@ -138,11 +147,17 @@ export function ChatScreen() {
   useReadMark(sessionId, opened.conversation)
   const clientTools = useClientTools(sessionId, opened.conversation)
 
+  const [chosen, setChosen] = useState(usualConversation)
   const { outgoing, send, cancel, isBegunHere } = useOutgoing({
     sessionId,
+    chosen,
     conversation: opened.conversation,
     clientTools,
   })
+
+  useEffect(() => {
+    if (sessionId !== null) setChosen(usualConversation)
+  }, [sessionId])
 
   // The same one at every drawing, so that what did not change is not drawn again.
   const sendText = useCallback((text: string) => send({ text, attachments: [] }), [send])
@@ -178,6 +193,15 @@ export function ChatScreen() {
       )}
       <VoiceBar voice={voice} />
       <Composer
+        options={
+          <ComposerOptions
+            sessionId={sessionId}
+            session={session}
+            conversation={opened.conversation}
+            chosen={chosen}
+            onChoose={setChosen}
+          />
+        }
         draftKey={sessionId ?? newDraft}
         isBegunHere={isBegunHere}
         sessionId={sessionId}

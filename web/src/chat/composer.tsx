@@ -2,6 +2,7 @@ import {
   type ClipboardEvent,
   type DragEvent,
   type KeyboardEvent,
+  type ReactNode,
   type RefObject,
   useEffect,
   useId,
@@ -21,6 +22,8 @@ import { SuggestionList, useSlashCommands, useSuggestions } from './suggestions.
 
 /** In bytes. */
 const maxFileSize = 20_000_000
+/** Shown before they are sent. */
+const picture = /^image\/(?:png|jpeg|gif|webp)$/
 /** Per message; the server refuses more. */
 const maxFiles = 10
 
@@ -114,11 +117,14 @@ interface ComposerProps {
   sessionId: string | null
   isWorking: boolean
   voice: Voice
+  /** Below the field. */
+  options: ReactNode
   onSend(draft: Draft): Promise<boolean>
   onStop(): void
 }
 
-export function Composer({ draftKey, isBegunHere, sessionId, isWorking, voice, onSend, onStop }: ComposerProps) {
+export function Composer(props: ComposerProps) {
+  const { draftKey, isBegunHere, sessionId, isWorking, voice, options, onSend, onStop } = props
   const toasts = useToasts()
   const listId = useId()
   const area = useRef<HTMLTextAreaElement>(null)
@@ -207,7 +213,7 @@ export function Composer({ draftKey, isBegunHere, sessionId, isWorking, voice, o
   }
 
   return (
-    <div className="border-t border-line px-3 pt-3 pb-[max(0.75rem,env(safe-area-inset-bottom))] sm:px-6">
+    <div className="border-t border-line px-3 pt-3 pb-[max(0.25rem,env(safe-area-inset-bottom))] sm:px-6">
       <div className="relative mx-auto max-w-3xl">
         <SuggestionList id={listId} suggestions={suggestions} />
         {commands.view}
@@ -228,7 +234,14 @@ export function Composer({ draftKey, isBegunHere, sessionId, isWorking, voice, o
             <ul className="flex flex-wrap gap-1.5 px-3 pt-2.5">
               {attachments.map((file, index) => (
                 // biome-ignore lint/suspicious/noArrayIndexKey: two files may have the same name.
-                <li key={index} className="flex items-center gap-1 rounded-lg bg-sunken pl-2 text-sm">
+                <li key={index} className="flex items-center gap-1.5 rounded-lg bg-sunken pl-2 text-sm">
+                  {picture.test(file.media_type) && (
+                    <img
+                      src={`data:${file.media_type};base64,${file.data}`}
+                      alt=""
+                      className="my-1 -ml-1 size-12 rounded-md object-cover"
+                    />
+                  )}
                   <span className="max-w-48 truncate">{file.name}</span>
                   <IconButton
                     label={t.composer.remove(file.name)}
@@ -299,6 +312,7 @@ export function Composer({ draftKey, isBegunHere, sessionId, isWorking, voice, o
             </IconButton>
           </div>
         </div>
+        {options}
       </div>
     </div>
   )

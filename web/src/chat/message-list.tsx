@@ -258,7 +258,11 @@ export function MessageList(props: {
                 style={{ transform: `translateY(${row.start}px)` }}
               >
                 <div
-                  className="mx-auto max-w-3xl border-s-4 border-transparent ps-3 pe-4 pb-5 aria-[current=location]:border-accent sm:ps-5 sm:pe-6"
+                  className={classes(
+                    'mx-auto max-w-3xl border-s-4 border-transparent ps-3 pe-4 aria-[current=location]:border-accent sm:ps-5 sm:pe-6',
+                    // The line of actions under a message is the gap to the reply.
+                    item.kind === 'message' ? 'pb-1' : 'pb-5',
+                  )}
                   aria-current={item.kind === 'turn' && item.id === wantedTurn ? 'location' : undefined}
                 >
                   <ItemView

@@ -5,6 +5,7 @@ import type { useClientTools } from '../memory/private/client-tools.ts'
 import { go } from '../shell/router.tsx'
 import { t } from '../strings/strings.ts'
 import type { Draft } from './composer.tsx'
+import type { NewConversation } from './composer-options.tsx'
 import { type Conversation, isWorking, type MessageItem } from './conversation.ts'
 import { refreshSessions, titleNewSession } from './sessions.tsx'
 
@@ -28,8 +29,10 @@ export function useOutgoing(options: {
   sessionId: string | null
   conversation: Conversation
   clientTools: ReturnType<typeof useClientTools>
+  /** For the conversation that the next message starts, where none is open. */
+  chosen: NewConversation
 }) {
-  const { sessionId, conversation, clientTools } = options
+  const { sessionId, conversation, clientTools, chosen } = options
   const toasts = useToasts()
   const [entries, setEntries] = useState<readonly Entry[]>([])
   const last = useRef<Promise<unknown>>(Promise.resolve())
@@ -75,7 +78,11 @@ export function useOutgoing(options: {
       setEntries((all) => [...all, { item: itemOf(key, text), place }])
 
       async function post(): Promise<Reply<'chat.notify'>> {
-        const where = sessionId === null ? { session: place, channel: 'web' } : { session: sessionId }
+        const start = {
+          ...(chosen.model !== '' && { model: chosen.model }),
+          ...(chosen.isPrivate && { private: true }),
+        }
+        const where = sessionId === null ? { session: place, channel: 'web', ...start } : { session: sessionId }
         const tools = await clientTools.forMessage()
         return call('chat.post', {
           ...where,
@@ -108,7 +115,7 @@ export function useOutgoing(options: {
         return false
       }
     },
-    [sessionId, toasts, clientTools],
+    [sessionId, toasts, clientTools, chosen],
   )
 
   const cancel = useCallback(

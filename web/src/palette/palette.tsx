@@ -2,7 +2,7 @@ import { Dialog } from 'radix-ui'
 import { type KeyboardEvent, type ReactNode, useCallback, useId, useMemo, useRef, useState } from 'react'
 import { useAnswer } from '../api/call.ts'
 import { focusComposer } from '../chat/composer.tsx'
-import { useSessions } from '../chat/sessions.tsx'
+import { useFoundPassages, useSessions } from '../chat/sessions.tsx'
 import { useSlashCommands } from '../chat/suggestions.tsx'
 import { classes } from '../components/controls.tsx'
 import { useToasts } from '../components/feedback.tsx'
@@ -265,7 +265,22 @@ export function Palette({ onClose }: { onClose(): void }) {
   )
   const entries = usePaletteEntries(onCommand)
   const isLine = /^\/\S+\s/.test(query)
-  const found = useMemo(() => (isLine ? [] : findEntries(entries, query)), [entries, query, isLine])
+  const passages = useFoundPassages(isLine ? '' : query)
+  const found = useMemo(() => {
+    if (isLine) return []
+    const inside = passages.map(
+      ({ id, href, title, text }): FoundEntry => ({
+        id,
+        group: t.chat.inConversations,
+        label: title,
+        detail: text,
+        icon: 'talk',
+        places: [],
+        run: () => go(href),
+      }),
+    )
+    return [...findEntries(entries, query), ...inside]
+  }, [entries, passages, query, isLine])
   const chosen = Math.min(active, Math.max(found.length - 1, 0))
 
   function choose(index: number): void {
