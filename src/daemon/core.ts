@@ -22,6 +22,7 @@ import type { LoggedEvent } from '../agent/sessions/session-event.ts'
 import { createSessionLog, type SessionLog } from '../agent/sessions/session-log.ts'
 import { createSessions, type Sessions } from '../agent/sessions/sessions.ts'
 import { createSubagents } from '../agent/subagents.ts'
+import { createTitles } from '../agent/titles.ts'
 import { createBeginCalls, createCallRecords } from '../agent/tool-calls.ts'
 import { createTurns } from '../agent/turn.ts'
 import type { Clock } from '../base/clock.ts'
@@ -206,6 +207,9 @@ export function createCore(
   })
   const roles = createRoles({ tools, context, maxRounds: () => config().agent.maxRounds, subagents, isOwner })
   const { roleOf } = roles
+  const views = createSessionViews({ database, log })
+  const isOn = () => config().routes.fast !== undefined
+  const titles = createTitles({ views, log, askModel, isOn, logger })
   tools.add(
     createFindTools({
       registry: tools,
@@ -302,6 +306,7 @@ export function createCore(
     learning,
     onTurnEnded(session, end) {
       roles.onTurnEnded(session, end)
+      titles.afterTurn(session, end)
       // Also after a crash between recording a stop and stopping the sub-agents.
       if (end.outcome !== 'stopped') return
       subagents
@@ -339,7 +344,8 @@ export function createCore(
     chooseModel: sessions.chooseModel,
     permissions,
     log,
-    views: createSessionViews({ database, log }),
+    views,
+    titles,
     monitor,
     media,
     tools,
@@ -365,6 +371,7 @@ export function createCore(
     /** After `conversations.close`. */
     async stop() {
       await cleaning
+      await titles.close()
       await learning.close()
       await opened.stop()
       await monitor.close()

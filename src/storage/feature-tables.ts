@@ -274,10 +274,12 @@ export interface PageTables {
   browsers: BrowserRow
   session_views: {
     session_id: string
-    /** The title that the user chose; null shows the first message instead. */
+    /** The title that the user chose; null shows the generated one or the first message. */
     title: string | null
     /** The newest event that was shown. */
     read_seq: number
+    /** By the fast model, from the first answer. */
+    generated_title: Generated<string | null>
     /** 1: kept at the top of the list. */
     pinned: Generated<number>
   }

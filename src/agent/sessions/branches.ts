@@ -84,7 +84,7 @@ export function withoutPath(path: readonly Range[], other: readonly Range[]): Ra
   )
 }
 
-/** Where a turn begins: its first message. */
+/** A turn and the position of its first message. */
 export interface TurnPlace {
   turnId: string
   seq: number
@@ -152,7 +152,7 @@ export function turnTree(jumps: readonly Jump[], turns: readonly TurnPlace[], la
   }
 }
 
-/** What a turn was asked: an answer that is made again has the same. */
+/** The hash of the messages of a turn. An answer that is made again has the same. */
 export function askedIn(messages: readonly EventOf<'message_received'>[]): string {
   return sha256(canonicalJson(messages.map(({ text, media }) => [text, ...media.map(({ hash }) => hash)])))
 }

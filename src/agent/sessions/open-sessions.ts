@@ -121,7 +121,7 @@ export function createSessionViews(dependencies: {
     return text
   }
 
-  async function rowsOf(sessions: readonly Session[]) {
+  async function rowsOf(sessions: readonly Pick<Session, 'id'>[]) {
     const ids = sessions.map(({ id }) => id)
     if (ids.length === 0) return new Map()
     const rows = await database.read.selectFrom('session_views').selectAll().where('session_id', 'in', ids).execute()
@@ -133,6 +133,7 @@ export function createSessionViews(dependencies: {
     title?: string | null
     read_seq?: number
     pinned?: number
+    generated_title?: string
   }): Promise<void> {
     await database.write((writer) =>
       writer
@@ -142,6 +143,7 @@ export function createSessionViews(dependencies: {
           conflict.column('session_id').doUpdateSet({
             ...(row.title !== undefined && { title: row.title }),
             ...(row.pinned !== undefined && { pinned: row.pinned }),
+            ...(row.generated_title !== undefined && { generated_title: row.generated_title }),
             ...(row.read_seq !== undefined && {
               read_seq: sql`case when session_views.read_seq > ${row.read_seq} then session_views.read_seq else ${row.read_seq} end`,
             }),
@@ -157,7 +159,7 @@ export function createSessionViews(dependencies: {
       return Promise.all(
         sessions.map(async (session) => {
           const row = rows.get(session.id)
-          const title: string | null = row?.title ?? (await beginningOf(session.id))
+          const title: string | null = row?.title ?? row?.generated_title ?? (await beginningOf(session.id))
           const isUnread = session.lastSeq > Number(row?.read_seq ?? 0)
           return { session, title, preview: await previewOf(session), isUnread, isPinned: row?.pinned === 1 }
         }),
@@ -166,6 +168,11 @@ export function createSessionViews(dependencies: {
     /** An empty title takes the user's own away. The session is the user's: the caller has looked it up. */
     setTitle: (sessionId: string, title: string) =>
       write({ session_id: sessionId, title: title === '' ? null : title }),
+    setGeneratedTitle: (sessionId: string, title: string) => write({ session_id: sessionId, generated_title: title }),
+    async hasTitle(sessionId: string): Promise<boolean> {
+      const row = (await rowsOf([{ id: sessionId }])).get(sessionId)
+      return Boolean(row?.title ?? row?.generated_title)
+    },
     setPinned: (sessionId: string, isPinned: boolean) => write({ session_id: sessionId, pinned: isPinned ? 1 : 0 }),
     /** Never goes back. */
     markRead: (sessionId: string, seq: number) => write({ session_id: sessionId, read_seq: seq }),

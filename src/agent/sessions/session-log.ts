@@ -73,7 +73,7 @@ export function createSessionLog(dependencies: {
         .map(eventFromRow)
         .filter((event) => event !== undefined)
     },
-    /** Where the conversation continued somewhere else, in order. */
+    /** The events after which the conversation continues somewhere else, in order. */
     async readJumps(sessionId: string): Promise<Jump[]> {
       const rows = await eventsOf(sessionId).where(isJumpRow).orderBy('seq').execute()
       return rows

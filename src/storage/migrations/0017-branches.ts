@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Migration } from './migration.ts'
 
-/** Jumps between branches are found without reading the whole log; private and pinned conversations. */
+/** Jumps between branches are found without reading the whole log; private, pinned and titled conversations. */
 export const branches: Migration = {
   name: '0017-branches',
   async up(db) {
@@ -15,5 +15,6 @@ export const branches: Migration = {
       .alterTable('session_views')
       .addColumn('pinned', 'integer', (column) => column.notNull().defaultTo(0))
       .execute()
+    await db.schema.alterTable('session_views').addColumn('generated_title', 'text').execute()
   },
 }

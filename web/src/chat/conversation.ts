@@ -77,7 +77,7 @@ export interface Conversation {
   cursor: string
   /** Messages that were canceled before their turn. */
   canceled?: readonly string[]
-  /** Where the conversation last went back or to another branch, while it was shown. */
+  /** The cursor of the last jump to an earlier place or another branch, while it was shown. */
   jumped?: string
 }
 
@@ -92,7 +92,7 @@ export function addEvent(conversation: Conversation, { cursor, event }: Streamed
   return { items, cursor, ...(canceled && { canceled }), ...(jumped !== undefined && { jumped }) }
 }
 
-export function isJump(event: TurnEvent): boolean {
+function isJump(event: TurnEvent): boolean {
   return event.type === 'session_changed' && (event.change === 'rewound' || event.change === 'branched')
 }
 

@@ -13,7 +13,7 @@ interface ExportedMessage {
 
 export type ExportFormat = 'md' | 'json'
 
-export function exportedMessages(items: readonly Item[]): ExportedMessage[] {
+function exportedMessages(items: readonly Item[]): ExportedMessage[] {
   return items.flatMap((item): ExportedMessage[] => {
     if (item.kind === 'note') return []
     if (item.kind === 'message') {

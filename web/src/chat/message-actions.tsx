@@ -48,7 +48,7 @@ function useBranches(sessionId: string | null, conversation: Conversation): read
   return branches
 }
 
-/** What can be done with the messages of a conversation, for the messages below. */
+/** Offers the actions of a conversation to the messages below. */
 export function ChatActionsProvider(props: {
   sessionId: string | null
   conversation: Conversation

@@ -90,7 +90,7 @@ export interface FoundPassage {
 const shortestQuery = 3
 const passagesAtOnce = 8
 
-/** What was said in conversations about the query. Private conversations are not searched: nothing of them is kept. */
+/** The passages of conversations that fit the query. Private conversations are not searched: nothing of them is kept. */
 export function useFoundPassages(query: string): readonly FoundPassage[] {
   const sessions = useSessions()
   const wanted = query.trim()
