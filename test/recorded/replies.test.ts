@@ -127,6 +127,11 @@ describe('replies and outputs are as they were recorded', () => {
     const message = said.find(({ messageId }) => messageId !== undefined)?.messageId
     await post(`/sessions/${main}/resend`, { message_id: message, message: 'Said differently' })
     await book.quiet()
+    await get(`/sessions/${main}/branches`)
+    await put(`/sessions/${main}/branch`, { message_id: message })
+    await drop(`/sessions/${main}/branches/${message}`)
+    await put(`/sessions/${main}/branch`, { message_id: message })
+    await put(`/sessions/${main}/pin`, { pinned: true })
     const call = said.find(({ callId }) => callId !== undefined)?.callId
     await get(`/sessions/${main}/cards/${call}`)
     const part = await book.served.familiar.media.put({
