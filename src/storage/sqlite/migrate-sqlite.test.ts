@@ -254,6 +254,7 @@ describe('migrations', () => {
       'schedules_by_state_next_at',
       'schedules_by_user_id_state',
       'session_events_by_turn',
+      'session_jumps',
       'sessions_active',
       'sessions_by_user',
       'spawns_open',
