@@ -5,6 +5,8 @@ import { toStorableText, truncateText } from '../base/text.ts'
 import { estimateTokens } from '../base/tokens.ts'
 import type { Commitment } from '../memory/commitments.ts'
 import type { FamiliarMemory } from '../memory/familiar-memory.ts'
+import { evidenceOf, isGrounded } from '../memory/learning/write-learned.ts'
+import type { Memory } from '../memory/memory.ts'
 import { bestPassage, contentWords, countWords } from '../memory/words.ts'
 import type { SystemBlock } from '../models/model.ts'
 import { FamiliarError } from '../protocol/errors.ts'
@@ -207,6 +209,19 @@ const leastShare = 0.5
 const maxOpen = 50
 const soonMs = 7 * 24 * 60 * 60_000
 
+/**
+ * Leaves out the untrusted memories that say no more than the trusted ones beside them: they would only make the
+ * conversation untrusted (SEC-6a).
+ */
+function withoutRepetitions<Found extends Pick<Memory, 'label' | 'content'>>(found: readonly Found[]): Found[] {
+  const trusted = found.filter(({ label }) => label !== 'untrusted')
+  if (trusted.length === found.length) return [...found]
+  const known = trusted.map(({ content }) => evidenceOf([content]))
+  return found.filter(
+    ({ label, content }) => label !== 'untrusted' || !known.some((evidence) => isGrounded(content, evidence, 1)),
+  )
+}
+
 /** The memories for a turn (MEM-5): promises that are due or mentioned, then those that match the message. */
 export type RecallForTurn = (query: {
   userId: string
@@ -234,7 +249,7 @@ export function createRecallForTurn(needs: {
       .map(withPassage)
     const due = await commitmentsFor(userId, text, new Set(found.map(({ id }) => id)))
     const told = new Set(due.map(({ id }) => id))
-    const others = found.filter(({ id }) => !told.has(id))
+    const others = withoutRepetitions(found.filter(({ id }) => !told.has(id)))
     return [
       ...due.map((commitment) => ({ ...showCommitment(commitment, timeZone), isDue: true })),
       ...(await showMemories({ files }, userId, others)),

@@ -1,4 +1,5 @@
 import type { Clock } from '../base/clock.ts'
+import { isRecord } from '../base/json.ts'
 import { reasonOf } from '../base/text.ts'
 import { FamiliarError } from '../protocol/errors.ts'
 import type { Json, Label, ToolDefinition } from '../protocol/messages.ts'
@@ -88,6 +89,7 @@ export function createFolderTool(
   options: { allowedHosts: readonly string[]; call(input: Json, context: ToolContext): Promise<ToolRun> },
 ): Tool {
   const { name, description, network, output, costBudget } = manifest
+  const label = labelOf(manifest)
   const hosts = network.mode === 'none' ? [] : [...new Set([...network.hosts, ...options.allowedHosts])]
   return createCustomTool({
     definition: { name, description, inputSchema: parameterSchema(manifest.parameters) },
@@ -108,11 +110,18 @@ export function createFolderTool(
       const left = costBudget === null ? budgetRemaining : `${budgetRemaining} of ${costBudget}`
       const notes = [...run.notes, ...(budgetRemaining === null ? [] : [`Budget left: ${left}.`])]
       return {
-        ...toOutcome(name, run, { text, label: output.label, notes }),
+        ...toOutcome(name, run, { text, label, notes }),
         ...(output.ephemeral && { isEphemeral: true }),
       }
     },
   })
+}
+
+/** Without a network, and started by no one outside, it can only repeat its input, which the session has seen already. */
+function labelOf({ network, trigger, output, written }: ToolManifest): Label {
+  const says = isRecord(written.output) ? written.output.label : undefined
+  const isAlone = network.mode === 'none' && trigger.type !== 'webhook' && says !== 'untrusted'
+  return isAlone ? 'internal' : output.label
 }
 
 export async function runForModel(

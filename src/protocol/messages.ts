@@ -124,6 +124,8 @@ export const mediaPartSchema = z.object({
   bytes: z.number().int().nonnegative(),
   /** Of a file that a tool made: its path in the user's workspace. */
   path: z.string().optional(),
+  /** The user made it: a voice message that they recorded. Other files may be from anyone. */
+  isOwn: z.literal(true).optional(),
   reading: mediaReadingSchema.optional(),
 })
 export type MediaPart = z.infer<typeof mediaPartSchema>

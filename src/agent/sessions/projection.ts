@@ -203,8 +203,8 @@ function withoutText({ text: _, ...reading }: MediaReading): MediaReading {
 
 function foldMessage(projection: Projection, event: EventOf<'message_received'>): void {
   const entry = userEntryOf(projection, event.turnId, event.seq)
-  // Files are usually forwarded rather than written by the sender.
-  if (event.label === 'untrusted' || event.media.length > 0) projection.seen.untrusted = true
+  // Most files were written by others; what the user recorded is private and no more.
+  if (event.label === 'untrusted' || event.media.some(({ isOwn }) => !isOwn)) projection.seen.untrusted = true
   if (!isOwnWords(event)) entry.isOthers = true
   if (event.answers !== undefined) entry.isChoice = true
   Object.assign(projection, withoutSettled(projection, [spokenIn(event)]))

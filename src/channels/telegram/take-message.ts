@@ -212,7 +212,9 @@ async function fetchFiles(
       continue
     }
     const { name, mediaType } = file
-    fetched.media.push(await services.media.put({ name, mediaType, data: data.bytes }))
+    const part = await services.media.put({ name, mediaType, data: data.bytes })
+    // Recorded in the chat. A forwarded one is untrusted by the label of its message.
+    fetched.media.push(file.isSpoken ? { ...part, isOwn: true } : part)
     if (file.isSpoken) await writeDown(services, { file, data: data.bytes, signal }, fetched)
   }
   return fetched
