@@ -38,7 +38,7 @@ describe('tools of folders', () => {
     expect(outcome.text).toBe(
       '[TOOL:tool_example]\nThe user is shown the result as a card, "Hello". Do not repeat it.\n[/TOOL]',
     )
-    expect(outcome).toMatchObject({ isError: false, label: 'untrusted', card: { title: 'Hello' } })
+    expect(outcome).toMatchObject({ isError: false, label: 'internal', card: { title: 'Hello' } })
   })
 
   it('TOOL-1 is called what its manifest says, whatever its folder is called', async () => {
@@ -54,6 +54,18 @@ describe('tools of folders', () => {
         ({ definition }) => definition.name,
       ),
     ).toEqual(['echo'])
+  })
+
+  it('SEC-6a trusts the words of a tool without a network, unless its manifest says otherwise', async () => {
+    const script = 'print(json.dumps({"text": "hi"}))'
+    home.writeTool('alone', pythonTool('alone', script))
+    home.writeTool('modest', pythonTool('modest', script, { output: { label: 'untrusted' } }))
+    home.writeTool('online', pythonTool('online', script, { sandbox: { network: 'bridge' } }))
+    await home.start()
+    const labels = await Promise.all(
+      ['alone', 'modest', 'online'].map(async (name) => (await home.call(name, {})).label),
+    )
+    expect(labels).toEqual(['internal', 'untrusted', 'untrusted'])
   })
 
   it('TOOL-1 SEC-14 enables and runs a folder that was written a moment ago, as it is now', async () => {

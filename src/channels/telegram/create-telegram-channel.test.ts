@@ -126,7 +126,11 @@ test('CHAN-1 files are received and stored; a voice message is transcribed if po
   const [photo, paper, voice] = await taken(3)
   expect(photo).toMatchObject({ text: 'Look', media: [{ name: 'photo-1.jpg', mediaType: 'image/jpeg', bytes: 7 }] })
   expect(paper).toMatchObject({ text: '', media: [{ name: 'b.txt', mediaType: 'text/plain' }] })
-  expect(voice).toMatchObject({ text: 'Buy bread.', media: [{ mediaType: 'audio/ogg' }], metadata: { voice: true } })
+  expect(voice).toMatchObject({
+    text: 'Buy bread.',
+    media: [{ mediaType: 'audio/ogg', isOwn: true }],
+    metadata: { voice: true },
+  })
   expect(voice?.label).toBeUndefined()
   expect(Buffer.from(await familiar.media.load(voice?.media[0]?.hash ?? '')).toString()).toBe('sound')
 })
