@@ -6,7 +6,7 @@ import type { PolicyMode } from '../protocol/permissions.ts'
 import { approvalQuestion, approvalView, waitsForApproval } from '../security/approval-texts.ts'
 import { type Approvals, approvalSource, isAutomated } from '../security/approvals.ts'
 import { type Grants, judgeCall, type Reach, type Seen } from '../security/permissions.ts'
-import type { Writer } from '../storage/database.ts'
+import type { Database, Writer } from '../storage/database.ts'
 import type { AuditedCall, ToolAudit, ToolRegistry, ToolView } from '../tools/registry.ts'
 import { CallSuspended, type Tool, type ToolContext, type ToolOutcome } from '../tools/tool.ts'
 import { toolFinished } from './event-stream.ts'
@@ -138,6 +138,46 @@ const cannotBeAsked =
 
 function madeCall({ userId, sessionId, turnId, userText }: CallsToBegin, call: ToolCallPart): MadeCall {
   return { userId, sessionId, turnId, userText, call }
+}
+
+/**
+ * Whether a call that was begun may follow a redirect (SEC-6b). Data that could be sent to the first address must not
+ * reach another one that nobody approved, unless the first carried nothing new: then the redirect does not either.
+ */
+export function createRedirectRule(dependencies: {
+  database: Pick<Database, 'write'>
+  grants: Pick<Grants, 'covers'>
+  destinations: () => readonly string[]
+}) {
+  const { database, grants, destinations } = dependencies
+
+  return async (
+    turn: Pick<CallsToBegin, 'userId' | 'mode' | 'seen' | 'isKnown' | 'grantedIn' | 'tools'>,
+    call: ToolCallPart,
+    target: URL,
+  ): Promise<boolean> => {
+    const tool = turn.tools.find(call.name)
+    if (!tool) return false
+    const { reads, destination } = reachOf(tool, call)
+    const asked = { mode: turn.mode, destinations: destinations(), seen: turn.seen, isKnown: turn.isKnown }
+    const isFree = (reach: Reach) => judgeCall({ ...asked, reach }).allowed
+    if (isFree({ kind: 'reach', destination: null, ...(reads !== undefined && { reads }) })) return true
+    if (target.origin === destination || isUpgrade(destination, target)) return true
+    const reach: Reach = { kind: 'reach', destination: target.origin, reads: target.href }
+    if (isFree(reach)) return true
+    const { userId, grantedIn: sessionIds } = turn
+    return await database.write((writer) =>
+      grants.covers(writer, { userId, sessionIds, tool: tool.definition.name, reach }),
+    )
+  }
+}
+
+export type RedirectRule = ReturnType<typeof createRedirectRule>
+
+/** The same host, encrypted: nobody else reads what is sent there. */
+function isUpgrade(destination: string | null, target: URL): boolean {
+  const from = destination === null ? null : URL.parse(destination)
+  return from?.protocol === 'http:' && target.protocol === 'https:' && from.host === target.host
 }
 
 /** A tool that cannot say what it would do may do anything. */

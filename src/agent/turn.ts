@@ -43,7 +43,14 @@ import {
 import type { SessionEvent, TurnState } from './sessions/session-event.ts'
 import type { SessionLog } from './sessions/session-log.ts'
 import type { Session } from './sessions/sessions.ts'
-import { type BeginCalls, type CallRecords, type MadeCall, nextBatch, runToolCall } from './tool-calls.ts'
+import {
+  type BeginCalls,
+  type CallRecords,
+  type MadeCall,
+  nextBatch,
+  type RedirectRule,
+  runToolCall,
+} from './tool-calls.ts'
 
 /** A turn in progress. `signal` aborts for a stop and for a shutdown; `suspended` is true for a shutdown only. */
 export interface TurnRun {
@@ -116,6 +123,7 @@ export function createTurns(dependencies: {
   beginCalls: BeginCalls
   /** How often the user of the session wants to be asked. */
   modeOf: Permissions['effectiveMode']
+  mayFollow: RedirectRule
   records: CallRecords
   compact: Compaction['compact']
   recall(query: { userId: string; sessionId: string; text: string }): Promise<ContextMemory[]>
@@ -403,6 +411,7 @@ export function createTurns(dependencies: {
             const { id: callId, name } = call
             live.progress(run.session.id, { type: 'tool_progress', turnId: run.turnId, callId, name, data })
           },
+          mayFollow: (target) => dependencies.mayFollow({ ...gateOf(run, projection), seen, tools }, call, target),
         })
         const durationMs = clock.now() - startedAt
         onStep('tool_ran')
@@ -503,15 +512,13 @@ export function createTurns(dependencies: {
     before: (writer: Writer) => Promise<SessionEvent[]> = async () => [],
   ): Promise<ToolCallPart[]> {
     const { turn, calls, progress, lastInputTokens } = what
-    const { id: sessionId, userId } = run.session
+    const { id: sessionId } = run.session
     const { userText, answers } = saidIn(projection, turn)
     const { tools, cannotAsk = false } = roleIn(run, turn)
     const { id: turnId, source } = turn
     const { seen } = projection
-    const grantedIn = [sessionId]
-    const isKnown = (address: string) => holdsAddress(projection, address)
-    const said = { userText, answers, seen, isKnown, grantedIn, mode: dependencies.modeOf(run.session) }
-    const asked = { userId, sessionId, turnId, source, ...said, calls, tools, cannotAsk }
+    const said = { userText, answers, seen }
+    const asked = { ...gateOf(run, projection), sessionId, turnId, source, ...said, calls, tools, cannotAsk }
     const target = { sessionId, turnId, ...(lastInputTokens !== undefined && { lastInputTokens }) }
     let begun: ToolCallPart[] = []
     const logged = await log.decide(target, async (writer) => {
@@ -524,6 +531,12 @@ export function createTurns(dependencies: {
     openSessions.follow(sessionId, logged)
     for (const call of begun) progress.startedHere.add(call.id)
     return begun
+  }
+
+  /** The side of the gate that stays the same for all calls of a response. */
+  function gateOf({ session }: TurnRun, projection: Projection) {
+    const isKnown = (address: string) => holdsAddress(projection, address)
+    return { userId: session.userId, grantedIn: [session.id], isKnown, mode: dependencies.modeOf(session) }
   }
 
   async function abandon(writer: Writer, run: TurnRun, said: Said, calls: readonly ToolCallPart[], why: string) {

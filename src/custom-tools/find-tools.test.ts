@@ -17,6 +17,7 @@ const context: ToolContext = {
   answers: null,
   seen: { untrusted: false, private: false },
   signal: new AbortController().signal,
+  mayFollow: async () => true,
   progress: () => {},
 }
 

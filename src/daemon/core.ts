@@ -23,7 +23,7 @@ import { createSessionLog, type SessionLog } from '../agent/sessions/session-log
 import { createSessions, type Sessions } from '../agent/sessions/sessions.ts'
 import { createSubagents } from '../agent/subagents.ts'
 import { createTitles } from '../agent/titles.ts'
-import { createBeginCalls, createCallRecords } from '../agent/tool-calls.ts'
+import { createBeginCalls, createCallRecords, createRedirectRule } from '../agent/tool-calls.ts'
 import { createTurns } from '../agent/turn.ts'
 import type { Clock } from '../base/clock.ts'
 import { createTextFileCache, readBundledText } from '../base/files.ts'
@@ -264,6 +264,7 @@ export function createCore(
       clientCalls,
       beginCalls,
       modeOf: permissions.effectiveMode,
+      mayFollow: createRedirectRule({ database, grants, destinations }),
       records,
       compact: compaction.compact,
       async recall({ userId, sessionId, text }) {

@@ -14,6 +14,7 @@ const context: ToolContext = {
   answers: null,
   seen: { untrusted: false, private: false },
   signal: new AbortController().signal,
+  mayFollow: async () => true,
   progress: () => {},
 }
 

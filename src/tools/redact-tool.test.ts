@@ -27,6 +27,7 @@ it('SEC-13 removes secrets from all results, progress and errors of a registered
     answers: null,
     seen: { untrusted: false, private: false },
     signal: new AbortController().signal,
+    mayFollow: async () => true,
     progress: (data) => void told.push(data),
   }
   const registry = createToolRegistry([], undefined, (each) => redactTool(each, redactor))

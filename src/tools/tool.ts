@@ -23,6 +23,8 @@ export interface ToolContext {
   seen: Seen
   signal: AbortSignal
   progress(data: Json): void
+  /** Whether a request of this call may follow a redirect to that address: a grant covers one origin (SEC-6b). */
+  mayFollow(target: URL): Promise<boolean>
 }
 
 export interface ToolOutcome {

@@ -161,5 +161,6 @@ const toolContext: ToolContext = {
   answers: null,
   seen: { untrusted: false, private: false },
   signal: new AbortController().signal,
+  mayFollow: async () => true,
   progress: () => {},
 }

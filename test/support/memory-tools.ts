@@ -80,6 +80,7 @@ export function createMemoryTools(options: {
       answers: null,
       seen: { untrusted: false, private: false },
       signal: new AbortController().signal,
+      mayFollow: async () => true,
       progress: () => {},
       ...given,
     })

@@ -12,6 +12,7 @@ export function toolContext(given: Partial<ToolContext> = {}): ToolContext {
     seen: { untrusted: false, private: false },
     signal: new AbortController().signal,
     progress: () => {},
+    mayFollow: async () => true,
     ...given,
   }
 }

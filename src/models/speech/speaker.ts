@@ -1,6 +1,6 @@
 import { findProgram } from '../../base/processes.ts'
 import { type AllowedHost, portOf } from '../../security/network/destinations.ts'
-import type { GuardedFetch } from '../../security/network/guarded-fetch.ts'
+import { type GuardedFetch, stayAtOrigin } from '../../security/network/guarded-fetch.ts'
 import { type LocalVoice, noLocalVoice, speechModel } from './local-voice.ts'
 import type { Machine } from './phonemize.ts'
 import { fetchProblem, type SpeechRequest, type SpeechSettings, type Spoken, unspoken } from './speech.ts'
@@ -90,6 +90,7 @@ async function speakByElevenLabs(
       headers: { 'content-type': 'application/json', accept: 'audio/mpeg', 'xi-api-key': apiKey },
       body: JSON.stringify({ text, model_id: model }),
       signal,
+      onRedirect: stayAtOrigin,
     })
     if (!response.ok) {
       await response.body?.cancel()

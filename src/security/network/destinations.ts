@@ -50,6 +50,7 @@ type EgressErrorCode =
   | 'blocked_host'
   | 'blocked_address'
   | 'too_many_redirects'
+  | 'redirect_refused'
   | 'body_not_replayable'
   | 'too_large'
   | 'timeout'

@@ -30,10 +30,24 @@ export interface GuardedFetchOptions {
  * EgressError; everything else behaves like `fetch`. Connections are reused until `close`.
  */
 export interface GuardedFetch {
-  (input: string | URL | Request, init?: RequestInit): Promise<Response>
+  (input: string | URL | Request, init?: GuardedInit): Promise<Response>
   /** With `streaming`: a lighter alternative to `fetch` under the same rules (decision 4). */
   open?: (url: string, init: OpenInit) => Promise<OpenedAnswer>
   close(): Promise<void>
+}
+
+export interface GuardedInit extends RequestInit {
+  /** Called before a redirect is followed. It may throw to refuse it: the request for it is then not sent. */
+  onRedirect?(target: URL, from: URL): void | Promise<void>
+}
+
+/** For a service that was approved at its address: what is sent to it may not go on to another one (SEC-6b). */
+export function stayAtOrigin(target: URL, from: URL): void {
+  if (target.origin !== from.origin) throw redirectRefused(target, from)
+}
+
+export function redirectRefused(target: URL, from: URL): EgressError {
+  return new EgressError('redirect_refused', `${from.origin} redirects to ${target.origin}, which was not approved`)
 }
 
 interface Network {
@@ -54,7 +68,7 @@ export function createGuardedFetch(options: GuardedFetchOptions = {}): GuardedFe
   const isListed = createListedHosts(allowedHosts)
   let network: Promise<Network> | undefined
 
-  async function guardedFetch(input: string | URL | Request, init: RequestInit = {}): Promise<Response> {
+  async function guardedFetch(input: string | URL | Request, init: GuardedInit = {}): Promise<Response> {
     network ??= openNetwork(resolve, streaming)
     const opened = await network
     const request = await readRequest(input, init)
@@ -91,9 +105,11 @@ export function createGuardedFetch(options: GuardedFetchOptions = {}): GuardedFe
       if (redirects === maxRedirects) {
         throw new EgressError('too_many_redirects', `More than ${maxRedirects} redirects from ${first.url.hostname}`)
       }
+      const target = checkRedirect(destination, next.url, isListed)
+      await init.onRedirect?.(next.url, url)
       url = next.url
       init = next.init
-      destination = checkRedirect(destination, url, isListed)
+      destination = target
     }
   }
 
@@ -118,7 +134,7 @@ export function createGuardedFetch(options: GuardedFetchOptions = {}): GuardedFe
 
 interface OutgoingRequest {
   url: URL
-  init: RequestInit
+  init: GuardedInit
 }
 
 async function openNetwork(resolve: ResolveHost, streaming: boolean): Promise<Network> {
@@ -131,7 +147,7 @@ async function openNetwork(resolve: ResolveHost, streaming: boolean): Promise<Ne
   return { fetch: web.default.fetch, checked, listed: new agent.default(timeouts) }
 }
 
-async function readRequest(input: string | URL | Request, init: RequestInit): Promise<OutgoingRequest> {
+async function readRequest(input: string | URL | Request, init: GuardedInit): Promise<OutgoingRequest> {
   if (typeof input === 'string' || input instanceof URL) return { url: parseUrl(input), init }
   const { method, headers, signal } = input
   const body = input.body ? new Uint8Array(await input.arrayBuffer()) : null

@@ -9,6 +9,7 @@ import type { SpeechSettings } from '../../models/speech/speech.ts'
 import { type SandboxEnd, type SandboxMount, SandboxUnavailable } from '../../sandbox/sandbox.ts'
 import { commandParts } from '../../security/command-rules.ts'
 import { type AllowedHost, createListedHosts } from '../../security/network/destinations.ts'
+import { redirectRefused } from '../../security/network/guarded-fetch.ts'
 import type { LoopbackProxy } from '../../security/network/sandbox-proxy.ts'
 import { cleanForeignText, documentKind, pageOf } from '../documents/foreign-text.ts'
 import { createReadPage, type ReadPage } from '../documents/read-page.ts'
@@ -283,13 +284,19 @@ export function createWebFetch(needs: WebFetchNeeds): Tool {
     }),
     effect: 'idempotent',
     reach: ({ url }) => ({ kind: 'reach', destination: new URL(url).origin, reads: url }),
-    async run({ url, offset }, { sessionId, signal }) {
+    async run({ url, offset }, { sessionId, signal, mayFollow }) {
       // The next page comes from the same text as the first, even if the site has changed since.
       const key = `${sessionId} ${url}`
       const known = offset > 0 ? recent.get(key) : undefined
       if (known && clock.now() - known.at < maxMs) return page(known, offset)
+      let refused: URL | undefined
+      const onRedirect = async (target: URL, from: URL) => {
+        if (await mayFollow(target)) return
+        refused = target
+        throw redirectRefused(target, from)
+      }
       try {
-        const response = await fetches.reaching(allowedHosts())(url, { headers, signal })
+        const response = await fetches.reaching(allowedHosts())(url, { headers, signal, onRedirect })
         const read = await readResponse(needs, response, signal)
         if ('outcome' in read) return read.outcome
         // Content from the owner's network is private.
@@ -298,11 +305,20 @@ export function createWebFetch(needs: WebFetchNeeds): Tool {
         setNewest(recent, key, fresh, maxPages)
         return page(fresh, offset)
       } catch (error) {
-        return fetchFailure(error, new URL(url).host, signal)
+        return refused ? askForRedirect(url, refused) : fetchFailure(error, new URL(url).host, signal)
       }
     },
   })
 }
+
+/** The server chose the address, so the call with it is judged like any other. */
+function askForRedirect(url: string, target: URL): ToolOutcome {
+  const address = cleanForeignText(target.href).slice(0, maxAddress)
+  const text = `Not read: ${new URL(url).origin} redirects to ${target.origin}, which the user did not approve. To ask them, call web_fetch with this address: ${address}`
+  return { ...failed(text), label: 'untrusted' }
+}
+
+const maxAddress = 2_000
 
 async function readResponse(
   { readPage }: WebFetchNeeds,

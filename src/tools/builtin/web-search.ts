@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { type Parsed, parseJson } from '../../base/json.ts'
+import { stayAtOrigin } from '../../security/network/guarded-fetch.ts'
 import { foreignLine } from '../documents/foreign-text.ts'
 import { defineTool, failed, type Tool, type ToolOutcome } from '../tool.ts'
 import { allowedHostOf, type Fetches, fetchFailure } from './fetches.ts'
@@ -133,7 +134,11 @@ export function createWebSearch(needs: { settings: () => WebSearchSettings | nul
       const { url, init } = provider.request({ baseUrl, apiKey: chosen.apiKey, query, limit })
       const { host } = new URL(url)
       try {
-        const response = await fetches.reaching([allowedHostOf(new URL(url))])(url, { ...init, signal })
+        const response = await fetches.reaching([allowedHostOf(new URL(url))])(url, {
+          ...init,
+          signal,
+          onRedirect: stayAtOrigin,
+        })
         if (!response.ok) {
           await response.body?.cancel()
           return refused(provider, response)

@@ -15,7 +15,7 @@ import { oneLine, reasonOf } from '../../base/text.ts'
 import { untilAborted } from '../../base/work.ts'
 import type { Json } from '../../protocol/messages.ts'
 import type { AllowedHost } from '../../security/network/destinations.ts'
-import { createGuardedFetch, type GuardedFetch } from '../../security/network/guarded-fetch.ts'
+import { createGuardedFetch, type GuardedFetch, stayAtOrigin } from '../../security/network/guarded-fetch.ts'
 import { type CallHost, RequestRefused } from './call-host.ts'
 import {
   createLoginAuth,
@@ -393,7 +393,7 @@ function createAddressTransport(options: {
   const transport = new Transport(new URL(address.url), {
     requestInit: { headers: { ...address.headers } },
     ...(auth && { authProvider: auth }),
-    fetch: async (url, init) => limitAnswer(await fetch(url, init), gate, breakOff),
+    fetch: async (url, init) => limitAnswer(await fetch(url, { ...init, onRedirect: stayAtOrigin }), gate, breakOff),
     // A server may end its stream and set the pace of reconnects, but not request them endlessly or at once.
     reconnectionScheduler(reconnect, delay) {
       if (clock.now() - countedSince > 2 * maxReconnectMs) {
