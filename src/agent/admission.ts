@@ -1,6 +1,8 @@
+import { z } from 'zod'
 import { formatCount, toStorableText } from '../base/text.ts'
 import { type OpenChoices, readChoices } from '../protocol/choices.ts'
 import { FamiliarError } from '../protocol/errors.ts'
+import { isWorkChannel } from '../protocol/messages.ts'
 import type { ApprovalScope } from '../protocol/permissions.ts'
 import { approvedText, deniedText } from '../security/approval-texts.ts'
 import {
@@ -11,6 +13,7 @@ import {
   approvalSource,
   isOwnWords,
   labelOfSource,
+  reportSource,
 } from '../security/approvals.ts'
 import { readApprovalAnswer } from '../security/spoken-answer.ts'
 import type { Database, Writer } from '../storage/database.ts'
@@ -22,9 +25,12 @@ import type {
   Receipt,
   TurnReply,
 } from './conversations.ts'
+import { approvalAsked } from './event-stream.ts'
 import type { InboundPayload, Inbox, InboxMessage } from './sessions/inbox.ts'
-import { offeredScopes, type Projection } from './sessions/projection.ts'
+import { isEarly, offeredScopes, type Projection } from './sessions/projection.ts'
+import type { SessionEvent } from './sessions/session-event.ts'
 import type { Session, SessionKey, Sessions } from './sessions/sessions.ts'
+import { askOf } from './subagent-questions.ts'
 
 export type Admission = ReturnType<typeof createAdmission>
 
@@ -151,6 +157,8 @@ export function createAdmission(dependencies: ConversationDependencies, { runner
       const { turnId } = await clientCalls.answer(given)
       return { messageId: await inbox.messageOf(turnId) }
     },
+    /** A message that was admitted together with something else. */
+    enqueue,
     approvals: (userId: string) => approvals.pending(userId),
     /** The options of the question that waits in a session; null if there is none. */
     async openChoices(key: SessionKey): Promise<OpenChoices | null> {
@@ -198,44 +206,70 @@ interface SpokenAnswers {
   from: string
 }
 
+/** The open approvals that can be answered in a session: its own, and those of its sub-agents. */
+export type OpenApprovals = (session: Pick<Session, 'id' | 'userId'>) => Promise<Approval[]>
+
 /**
  * The approvals that the user answers in a message: those that the previous turn ended with, and only by a plain answer
  * that the user wrote. Undefined for everything else, which is no approval.
  */
 export async function readSpokenAnswers(
-  approvals: Pick<Approvals, 'pending'>,
+  readOpen: OpenApprovals,
   said: { session: Session; messages: readonly InboxMessage[]; projection: Projection },
 ): Promise<SpokenAnswers | undefined> {
   const { session, messages, projection } = said
   const [message] = messages
   if (projection.pendingApprovals.length === 0 || !message || messages.length > 1) return undefined
   if (!isOwnWords(message) || message.media.length > 0 || message.answers !== undefined) return undefined
+  if (isEarly(projection, message)) return undefined
   const spoken = readApprovalAnswer(message, offeredScopes(projection.pendingApprovals))
   if (!spoken) return undefined
   const { answer } = spoken
   const scope = spoken.answer === 'approve' ? spoken.scope : 'once'
-  const pending = await approvals.pending(session.userId, session.id)
+  const pending = await readOpen(session)
   const asked = pending.filter(({ id }) => projection.pendingApprovals.some((approval) => approval.id === id))
   return asked.length > 0 ? { answer, scope, approvals: asked, from: session.channel } : undefined
 }
 
-/** In the unit that starts the turn. An expired approval stays unanswered: its call asks again. */
-export async function giveAnswers(writer: Writer, approvals: Approvals, answers: SpokenAnswers): Promise<void> {
-  const { answer, scope, from } = answers
-  for (const { id, userId } of answers.approvals) await approvals.answer(writer, { userId, id, answer, scope, from })
+const asksSchema = z.array(z.string())
+
+/** The open approvals that a sub-agent asks for in a message to the conversation above it. */
+export async function readAsks(
+  readOpen: OpenApprovals,
+  said: { session: Session; messages: readonly InboxMessage[]; projection: Projection },
+): Promise<SessionEvent[]> {
+  const { session, messages, projection } = said
+  const asked = messages.flatMap(({ source, metadata }) => {
+    const read = source === reportSource ? asksSchema.safeParse(metadata.asks) : undefined
+    return read?.success ? read.data : []
+  })
+  if (asked.length === 0) return []
+  const isShown = (id: string) => projection.pendingApprovals.some((one) => one.id === id)
+  const open = (await readOpen(session)).filter(({ id }) => asked.includes(id) && !isShown(id))
+  return open.map((approval) => approvalAsked(askOf(approval)))
 }
 
-/** Lines about it for the model. */
-export function tellAnswers(answers: SpokenAnswers | undefined): string[] {
+/** Lines about it for the model. The call of a sub-agent is made by the sub-agent. */
+export function tellAnswers({ id }: Session, answers: SpokenAnswers | undefined): string[] {
   if (!answers) return []
-  return answers.approvals.map(answers.answer === 'approve' ? approvedText : deniedText)
+  return answers.approvals.map((approval) => {
+    if (approval.sessionId !== id) return answers.answer === 'approve' ? goesOn(approval) : goesOnWithout(approval)
+    return answers.answer === 'approve' ? approvedText(approval) : deniedText(approval)
+  })
 }
 
-export type AnswerApproval = ReturnType<typeof createAnswerApproval>
+const goesOn = ({ tool }: Approval) =>
+  `The user approved the call of ${tool} that your sub-agent asked for. The sub-agent continues by itself. sessions_wait waits for its answer.`
+const goesOnWithout = ({ tool }: Approval) =>
+  `The user denied the call of ${tool} that your sub-agent asked for. The sub-agent continues without it. sessions_wait waits for its answer.`
+
+export type GiveAnswers = ReturnType<typeof createAnswerApproval>['spoken']
+
+export type AnswerApproval = ReturnType<typeof createAnswerApproval>['elsewhere']
 
 /**
- * The user's answer from outside the conversation. The answer and the message that makes the agent continue are one
- * unit, and the same answer twice counts once.
+ * The user's answers. An answer and the message that makes the agent continue are one unit, and the same answer twice
+ * counts once.
  */
 export function createAnswerApproval(dependencies: {
   database: Database
@@ -246,27 +280,52 @@ export function createAnswerApproval(dependencies: {
 }) {
   const { database, approvals, sessions, inbox, tierOf } = dependencies
 
-  return (answer: ApprovalAnswer) =>
-    database.write(async (writer) => {
-      const outcome = await approvals.answer(writer, answer)
-      if (!outcome.ok) throw refusal(answer.id, outcome.reason)
-      const { approval, isNew } = outcome
-      if (!isNew) return { approval, message: undefined }
-      const session = await sessions.getIn(writer, approval.userId, approval.sessionId)
-      if (session?.state !== 'active') throw new FamiliarError('conflict', 'The session of this request is archived.')
-      const { message } = await inbox.admitIn(writer, session, {
-        key: approval.id,
-        text: approval.state === 'denied' ? deniedText(approval) : approvedText(approval),
-        media: [],
-        sender: approvalSource,
-        source: approvalSource,
-        tier: tierOf(session.channel),
-        immediate: true,
-        metadata: { approvalId: approval.id, answer: answer.answer, scope: answer.scope ?? 'once' },
-        label: 'internal',
-      })
-      return { approval, message }
+  /** Lets the session continue that asked. Undefined if it is archived. */
+  async function admitIn(writer: Writer, approval: Approval, scope: ApprovalScope = 'once'): Promise<InboxMessage | undefined> {
+    const session = await sessions.getIn(writer, approval.userId, approval.sessionId)
+    if (session?.state !== 'active') return undefined
+    const { message } = await inbox.admitIn(writer, session, {
+      key: approval.id,
+      text: approval.state === 'denied' ? deniedText(approval) : approvedText(approval),
+      media: [],
+      sender: approvalSource,
+      // Work in the background has one queue per channel, and its source names it.
+      source: isWorkChannel(session.channel) ? session.channel : approvalSource,
+      tier: tierOf(session.channel),
+      immediate: true,
+      metadata: { approvalId: approval.id, answer: approval.state === 'denied' ? 'deny' : 'approve', scope },
+      label: 'internal',
     })
+    return message
+  }
+
+  return {
+    /** From outside the conversation. */
+    elsewhere: (answer: ApprovalAnswer) =>
+      database.write(async (writer) => {
+        const outcome = await approvals.answer(writer, answer)
+        if (!outcome.ok) throw refusal(answer.id, outcome.reason)
+        const { approval, isNew } = outcome
+        if (!isNew) return { approval, message: undefined }
+        const message = await admitIn(writer, approval, answer.scope)
+        if (!message) throw new FamiliarError('conflict', 'The session of this request is archived.')
+        return { approval, message }
+      }),
+    /**
+     * In the unit that starts the turn of the answer. An expired approval stays unanswered: its call asks again. Returns
+     * the messages that let sub-agents continue.
+     */
+    async spoken(writer: Writer, { id }: Session, { answer, scope, from, approvals: asked }: SpokenAnswers) {
+      const messages: InboxMessage[] = []
+      for (const { id: approvalId, userId } of asked) {
+        const outcome = await approvals.answer(writer, { userId, id: approvalId, answer, scope, from })
+        const isElsewhere = outcome.ok && outcome.isNew && outcome.approval.sessionId !== id
+        const message = isElsewhere ? await admitIn(writer, outcome.approval, scope) : undefined
+        if (message) messages.push(message)
+      }
+      return messages
+    },
+  }
 }
 
 const refusals = {

@@ -184,25 +184,6 @@ describe('SEC-17 labels', () => {
     return { sent, send }
   }
 
-  it('SEC-17 the child begins with what its parent had in sight, and is refused what needs the user', async () => {
-    const { sent, send } = sending()
-    const scene = await open(
-      {
-        parent: [
-          { toolCalls: [{ name: 'read_page' }, { name: 'open_drawer' }] },
-          spawns({ task: 'Send the code off.' }),
-          { text: 'done' },
-        ],
-        child: [{ toolCalls: [{ name: 'send' }] }, { text: 'I could not send it.' }],
-      },
-      { tools: [page, drawer, send] },
-    )
-    await scene.say('Go')
-    expect(sent).toEqual([])
-    expect(lastResult(scene.child.requests[1])).toContain('who cannot be asked from here')
-    expect(await scene.conversations.approvals(scene.userId)).toEqual([])
-  })
-
   it('SEC-17 the parent inherits what its child had in sight', async () => {
     const { sent, send } = sending()
     const scene = await open(

@@ -10,7 +10,7 @@ import { approvalOutcomeSchema } from '../protocol/permissions.ts'
 import { listApprovalChoices } from '../security/approval-texts.ts'
 import { approvalSource } from '../security/approvals.ts'
 import type { Seen } from '../security/permissions.ts'
-import type { ToolOutcome } from '../tools/tool.ts'
+import type { Asked, ToolOutcome } from '../tools/tool.ts'
 import type { TurnEnd } from './conversations.ts'
 import type { Coordination } from './coordination.ts'
 import { questionOf } from './next-step.ts'
@@ -212,6 +212,10 @@ function toTurnEvents(logged: LoggedEvent, seenOffset = 0): TurnEvent[] {
         told.push({ type: 'approval_request', turnId, callId, approvalId, question, ...(approval && { approval }) })
       return told
     }
+    case 'approval_asked': {
+      const { approvalId, question, approval } = logged
+      return [{ type: 'approval_request', turnId, callId: approvalId, approvalId, question, approval }]
+    }
     case 'turn_ended': {
       const { text, deliver, outcome, question, toolCalls, buildId = null } = logged
       const offered = logged.choices && { pendingChoices: { ...logged.choices, id: turnId } }
@@ -303,8 +307,8 @@ export function createLiveResponses(wake: (sessionId: string) => void): LiveResp
   }
 }
 
-export function received(message: InboxMessage, expansion?: MessageExpansion): SessionEvent {
-  const { id, text, media, sender, source, tier, metadata, label, answers } = message
+export function received(message: InboxMessage & { isEarly?: true }, expansion?: MessageExpansion): SessionEvent {
+  const { isEarly, id, text, media, sender, source, tier, metadata, label, answers } = message
   return {
     type: 'message_received',
     messageId: id,
@@ -317,14 +321,19 @@ export function received(message: InboxMessage, expansion?: MessageExpansion): S
     metadata,
     ...(label && { label }),
     ...(answers !== undefined && { answers }),
+    ...(isEarly && { isEarly }),
   }
 }
 
 export function toolFinished(
   call: ToolCallPart,
-  { serviceFailed: _, timedOut: __, ran: ___, ...outcome }: ToolOutcome,
+  { serviceFailed: _, timedOut: __, ran: ___, asks: ____, ...outcome }: ToolOutcome,
 ): SessionEvent {
   return { type: 'tool_finished', callId: call.id, name: call.name, ...outcome }
+}
+
+export function approvalAsked({ id, question, approval }: Asked): SessionEvent {
+  return { type: 'approval_asked', approvalId: id, question, approval }
 }
 
 export type TurnEnded = Extract<SessionEvent, { type: 'turn_ended' }>

@@ -361,9 +361,10 @@ export function exchangesOf(
 
 /** The reply without the questions for approval and without status lines: both are Familiar's own words, not the model's. */
 function withoutGate(own: readonly LoggedEvent[], ended: EventOf<'turn_ended'>): string {
-  const questions = own.flatMap((event) =>
-    event.type === 'tool_finished' && event.approvalId !== undefined && event.question ? [event.question] : [],
-  )
+  const questions = own.flatMap((event) => {
+    if (event.type === 'approval_asked') return [event.question]
+    return event.type === 'tool_finished' && event.approvalId !== undefined && event.question ? [event.question] : []
+  })
   const parts = [...(ended.added ? [ended.added] : []), ...questions.toReversed()]
   const text = parts.reduce((left, part) => left.replace(part, ''), ended.text).trim()
   return emptyReplies.has(text) ? '' : text

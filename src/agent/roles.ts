@@ -24,7 +24,8 @@ export interface Role {
   model?: string
   /** The turn that pays for its calls, if not its own: the budget of a message includes everything that it caused. */
   countsTo?: string
-  cannotAsk?: true
+  /** Of a sub-agent: the conversation in which its user is asked, and whose permissions it has. */
+  parentSessionId?: string
   maxRounds: number
   /** Whether it knows the user: memories are recalled before a turn and learned after it. */
   remembers: boolean

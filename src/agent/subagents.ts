@@ -5,10 +5,11 @@ import type { Ids } from '../base/ids.ts'
 import { parseJson } from '../base/json.ts'
 import type { Logger } from '../base/logger.ts'
 import { reasonOf } from '../base/text.ts'
-import { untilAborted } from '../base/work.ts'
+import { rounds, untilAborted } from '../base/work.ts'
 import type { Models } from '../models/model.ts'
 import { FamiliarError } from '../protocol/errors.ts'
 import { type Json, subagentChannel } from '../protocol/messages.ts'
+import type { Approvals } from '../security/approvals.ts'
 import type { Seen } from '../security/permissions.ts'
 import type { Database, Reader, Writer } from '../storage/database.ts'
 import type { SpawnRow } from '../storage/feature-tables.ts'
@@ -18,17 +19,22 @@ import {
   type SpawnRequest,
   type SpawnResult,
   type Subagents,
+  tellResult,
 } from '../tools/builtin/subagent-tools.ts'
 import type { ToolRegistry, ToolView } from '../tools/registry.ts'
 import { CallSuspended, type Tool } from '../tools/tool.ts'
+import type { OpenApprovals } from './admission.ts'
 import type { Conversations, TurnEnd } from './conversations.ts'
 import type { Role } from './roles.ts'
 import { turnOutcomeSchema } from './sessions/session-event.ts'
+import type { SessionLog } from './sessions/session-log.ts'
 import type { Session } from './sessions/sessions.ts'
+import { createSubagentQuestions } from './subagent-questions.ts'
 
 /** The parts of sub-agents that conversations use; sub-agents in turn run as sessions. */
 export interface SubagentWork extends Subagents {
   roleOf(session: Session): Role
+  openApprovals: OpenApprovals
   /** Stops all sub-agents of the conversation, including those that have not started. Returns their number. */
   stopAll(userId: string, sessionId: string): Promise<number>
   /** Reads who is at work. Before the conversations recover, whose turns may be theirs. */
@@ -46,7 +52,12 @@ interface Followed {
 export function createSubagents(dependencies: {
   database: Database
   /** Looked up at every use: they are made after this. */
-  conversations: () => Pick<Conversations, 'submit' | 'waitForTurn' | 'stop' | 'events'>
+  conversations: () => Pick<
+    Conversations,
+    'submit' | 'waitForTurn' | 'stop' | 'events' | 'findSession' | 'historyBack' | 'queue'
+  >
+  approvals: Pick<Approvals, 'pending' | 'withdrawIn'>
+  onChange: SessionLog['onChange']
   /** As the user has them (CLIENT-4). */
   modelsOf: (userId: string) => Models
   tools: ToolRegistry
@@ -61,6 +72,7 @@ export function createSubagents(dependencies: {
 }): SubagentWork {
   const { conversations, modelsOf, tools, limits, stopping, logger } = dependencies
   const store = createSpawnStore(dependencies)
+  const questions = createSubagentQuestions(dependencies)
   /** Those that may work. Not in here, a session has the role of one that rests. */
   const atWork = new Map<string, Spawn>()
   const followed = new Map<string, Followed>()
@@ -70,8 +82,16 @@ export function createSubagents(dependencies: {
     if (known) return known
     const receipt = begin(spawn)
     const ended = receipt.then(async ({ messageId, sessionId }) => {
-      const end = await conversations().waitForTurn(messageId)
-      return finish(spawn, resultOf(end, spawn, await dependencies.seenIn(sessionId)))
+      const first = await conversations().waitForTurn(messageId)
+      const isStopped = async () => (await store.find(spawn.id)).state !== 'running'
+      const waiting = { spawn, sessionId }
+      const { end, hasAsked } = await questions.settled(waiting, first, { signal: stopping, isStopped })
+      const result = resultOf(end, spawn, await dependencies.seenIn(sessionId))
+      if (hasAsked && !(await isStopped())) {
+        const told = { text: tellResult(result), isUntrusted: result.seen.untrusted }
+        await questions.reported(waiting, told, stopping)
+      }
+      return finish(spawn, result)
     })
     const entry = {
       sessionId: receipt.then(({ sessionId }) => sessionId),
@@ -99,6 +119,16 @@ export function createSubagents(dependencies: {
       metadata: {},
       label: 'internal',
     })
+  }
+
+  /** Resolves when it waits for its user. Never, if it does not. */
+  async function untilAsked({ id }: Spawn, signal: AbortSignal): Promise<Spawn> {
+    for await (const _ of rounds(signal, (wake) => questions.onChange(id, wake))) {
+      const spawn = await store.find(id)
+      const asks = await questions.asksOf(spawn)
+      if (asks.length > 0) return { ...spawn, asks }
+    }
+    return new Promise(() => undefined)
   }
 
   async function finish(spawn: Spawn, result: SpawnResult): Promise<Spawn> {
@@ -131,18 +161,27 @@ export function createSubagents(dependencies: {
       if (known.result) return known
       const { sessionId, ended } = follow(known)
       const over = new AbortController()
+      const leave = questions.attend(spawn.id)
       const either = AbortSignal.any([over.signal, signal])
       const watched = sessionId.then((id) =>
         watchSubagent({ conversations: conversations(), spawn: known, sessionId: id, signal: either, progress }),
       )
       watched.catch((cause) => logger.debug('a sub-agent could not be watched', { error: String(cause) }))
       try {
-        return await untilAborted(ended, AbortSignal.any([stopping, signal]))
+        const stop = AbortSignal.any([stopping, signal])
+        return await untilAborted(Promise.race([ended, untilAsked(known, AbortSignal.any([stop, over.signal]))]), stop)
       } finally {
         over.abort()
+        leave()
       }
     },
     list: store.list,
+    async openApprovals({ id, userId }) {
+      const pending = await dependencies.approvals.pending(userId)
+      if (pending.every(({ sessionId }) => sessionId === id)) return pending
+      const sessions = [id, ...(await store.list(userId, id)).map(({ sessionId }) => sessionId)]
+      return pending.filter(({ sessionId }) => sessions.includes(sessionId))
+    },
     roleOf(session) {
       const spawn = atWork.get(session.contact)
       if (spawn?.userId !== session.userId) return restingRole
@@ -153,6 +192,7 @@ export function createSubagents(dependencies: {
       for (const { id, sessionId: own } of stopped) {
         // From here on it has no tools and no rounds, even if its turn has not started.
         atWork.delete(id)
+        questions.wake(id)
         if (own !== null) await conversations().stop(userId, own)
       }
       return stopped.length
@@ -166,7 +206,7 @@ export function createSubagents(dependencies: {
   }
 }
 
-function resultOf({ outcome, text }: TurnEnd, { request }: Spawn, seen: Seen): SpawnResult {
+function resultOf({ outcome, text }: Pick<TurnEnd, 'outcome' | 'text'>, { request }: Spawn, seen: Seen): SpawnResult {
   const untrusted = seen.untrusted || request.seen.untrusted
   return { outcome, text, seen: { untrusted, private: seen.private || request.seen.private } }
 }
@@ -226,8 +266,13 @@ function read<T>(id: string, text: string, schema: z.ZodType<T>): T {
 
 type WantedSpawn = Parameters<Subagents['spawn']>[0] & { maxAtOnce: number }
 
-function createSpawnStore(dependencies: { database: Database; clock: Clock; ids: Ids }) {
-  const { database, clock, ids } = dependencies
+function createSpawnStore(dependencies: {
+  database: Database
+  approvals: Pick<Approvals, 'withdrawIn'>
+  clock: Clock
+  ids: Ids
+}) {
+  const { database, approvals, clock, ids } = dependencies
 
   return {
     /** The spawn that this call started before, or a new one, counted in the same unit. */
@@ -282,8 +327,9 @@ function createSpawnStore(dependencies: { database: Database; clock: Clock; ids:
           .where('spawns.parent_session_id', '=', sessionId)
           .where('spawns.state', '=', 'running')
           .execute()
-        for (const { id } of rows) {
+        for (const { id, session_id: own } of rows) {
           await writer.updateTable('spawns').set({ state: 'stopped' }).where('id', '=', id).execute()
+          if (own !== null) await approvals.withdrawIn(writer, { userId, sessionId: own })
         }
         return rows.map(spawnFromRow)
       }),
@@ -367,11 +413,10 @@ function subagentToolView(parent: ToolView, names: readonly string[] | null): To
 
 const prompt = readBundledText(new URL('./prompts/subagent.md', import.meta.url))
 
-const common: Pick<Role, 'system' | 'purpose' | 'remembers' | 'cannotAsk' | 'news'> = {
+const common: Pick<Role, 'system' | 'purpose' | 'remembers' | 'news'> = {
   system: () => [{ name: 'subagent', tier: 'stable', text: prompt }],
   purpose: 'subagent',
   remembers: false,
-  cannotAsk: true,
   news: async () => undefined,
 }
 
@@ -384,6 +429,7 @@ function subagentRole(spawn: Spawn, parentTools: ToolView, maxRounds: number): R
     ...(seen.untrusted && { holdsUntrusted: true }),
     ...(model !== null && { model }),
     countsTo: spawn.parentTurnId,
+    parentSessionId: spawn.parentSessionId,
     maxRounds,
   }
 }

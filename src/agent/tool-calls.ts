@@ -60,8 +60,6 @@ interface CallsToBegin extends Omit<MadeCall, 'call'> {
   mode: PolicyMode
   /** The session, and for a sub-agent those above it: a grant in one of them counts. */
   grantedIn: readonly string[]
-  /** No user can answer there, so calls that need approval are refused. */
-  cannotAsk: boolean
 }
 
 export type BeginCalls = ReturnType<typeof createBeginCalls>
@@ -102,7 +100,7 @@ export function createBeginCalls(dependencies: {
   async function beginOrAsk(writer: Writer, turn: CallsToBegin, call: ToolCallPart, tool: Tool): Promise<SessionEvent> {
     const { userId, sessionId, turnId, source, seen } = turn
     const { id: callId, name, input } = call
-    const hasUser = !turn.cannotAsk && (!isAutomated(source) || source === approvalSource)
+    const hasUser = !isAutomated(source) || source === approvalSource
     tool.hears?.({ userId, sessionId, turnId, callId, input, userText: turn.userText, answers: turn.answers, hasUser })
     const reach = reachOf(tool, call)
     const guarded = { userId, sessionId, tool: tool.definition.name, arguments: input, destination: reach.destination }
@@ -115,10 +113,6 @@ export function createBeginCalls(dependencies: {
       return { type: 'tool_started', callId, name, input, effect, ...(isClients && { isClients }) }
     }
     const { reason } = verdict
-    if (turn.cannotAsk) {
-      await records.refusedIn(writer, madeCall(turn, call), reason)
-      return toolFinished(call, { text: `${reason} ${cannotBeAsked}`, isError: true })
-    }
     const approval = await approvals.ask(writer, {
       ...guarded,
       reach,
@@ -132,9 +126,6 @@ export function createBeginCalls(dependencies: {
     return { type: 'tool_finished', callId, name, ...told, approvalId: approval.id, approval: approvalView(approval) }
   }
 }
-
-const cannotBeAsked =
-  'This call needs the approval of the user, who cannot be asked from here. Skip it and say so in your answer.'
 
 function madeCall({ userId, sessionId, turnId, userText }: CallsToBegin, call: ToolCallPart): MadeCall {
   return { userId, sessionId, turnId, userText, call }

@@ -8,15 +8,16 @@ import type { FittingTools } from '../custom-tools/fitting-tools.ts'
 import type { LanguageModel, Models } from '../models/model.ts'
 import { labelsOf } from '../protocol/choices.ts'
 import type { Label, MediaPart, ToolCallPart, ToolChoice, ToolDefinition } from '../protocol/messages.ts'
-import { type Approvals, isOwnWords } from '../security/approvals.ts'
+import { isOwnWords } from '../security/approvals.ts'
 import type { Database, Writer } from '../storage/database.ts'
 import { CallSuspended, type ToolContext } from '../tools/tool.ts'
-import { giveAnswers, readSpokenAnswers, tellAnswers } from './admission.ts'
+import { type GiveAnswers, type OpenApprovals, readAsks, readSpokenAnswers, tellAnswers } from './admission.ts'
 import { type CallPlan, callModel, reserveCall, withUniqueCallIds } from './call-model.ts'
 import type { ClientCalls } from './client-calls.ts'
 import { type Compaction, estimateMedia, estimateRequestTokens, fitsWindow } from './compaction.ts'
 import type { Context, ContextMemory } from './context.ts'
 import {
+  approvalAsked,
   type Ending,
   type LiveResponses,
   received,
@@ -33,6 +34,7 @@ import type { Inbox, InboxMessage } from './sessions/inbox.ts'
 import { holdsAddress } from './sessions/known-address.ts'
 import type { OpenSessions } from './sessions/open-sessions.ts'
 import {
+  isEarly,
   outcomeUnknown,
   type Projection,
   readPending,
@@ -119,7 +121,10 @@ export function createTurns(dependencies: {
   clientCalls: Pick<ClientCalls, 'addTo'>
   context: Pick<Context, 'dynamic'>
   live: LiveResponses
-  approvals: Approvals
+  openApprovals: OpenApprovals
+  giveAnswers: GiveAnswers
+  /** A message that an answer has admitted to another session. */
+  onAdmitted(message: InboxMessage): void
   beginCalls: BeginCalls
   /** How often the user of the session wants to be asked. */
   modeOf: Permissions['effectiveMode']
@@ -138,8 +143,7 @@ export function createTurns(dependencies: {
   logger: Logger
   onStep: OnStep
 }) {
-  const { database, log, openSessions, inbox, ledger, monitor, modelsOf, roleOf, live, approvals, records } =
-    dependencies
+  const { database, log, openSessions, inbox, ledger, monitor, modelsOf, roleOf, live, records } = dependencies
   const { clock, ids, random, logger, onStep } = dependencies
 
   return { start, resume, fail }
@@ -155,7 +159,11 @@ export function createTurns(dependencies: {
     const role = roleIn(run, { clientTools })
 
     const expansions = await Promise.all(drafts.map((message) => expand(run, role, message)))
-    const messages = await Promise.all(drafts.map((message) => withAttachments(run, role, message)))
+    const read = await Promise.all(drafts.map((message) => withAttachments(run, role, message)))
+    const messages = read.map((message) => ({
+      ...message,
+      ...(isEarly(projection, message) && { isEarly: true as const }),
+    }))
     const notes = expansions.flatMap((expansion) => expansion?.notes ?? [])
     const notices = notes.filter(isForUser)
     const included = expansions.flatMap((expansion) => expansion?.included ?? [])
@@ -169,7 +177,8 @@ export function createTurns(dependencies: {
         ])
       : [[], []]
     const news = await role.news(run.session)
-    const answers = await readSpokenAnswers(approvals, { session: run.session, messages, projection })
+    const asks = await readAsks(dependencies.openApprovals, { session: run.session, messages, projection })
+    const answers = await readSpokenAnswers(dependencies.openApprovals, { session: run.session, messages, projection })
     const pending = readPending(projection, messages.map(spokenIn))
     const choices = pending.answers === null ? null : projection.pendingChoices
     const chosen = choices ? labelsOf(choices, pending.chosen) : ''
@@ -181,7 +190,7 @@ export function createTurns(dependencies: {
       pendingQuestion: pending.answers,
       chosen,
       openQuestion: pending.leavesOpen?.question ?? null,
-      told: [...tellAnswers(answers), ...(news?.lines ?? []), ...notes],
+      told: [...tellAnswers(run.session, answers), ...(news?.lines ?? []), ...notes],
       fitting,
     })
     const isUntrusted =
@@ -195,10 +204,10 @@ export function createTurns(dependencies: {
 
     const shown = messages.map(({ media }, at) => ({ media: [...media, ...(expansions[at]?.media ?? [])] }))
     const models = chooseModels(modelsOf(userId), role, { source, messages: shown })
-    const read = messages.map((message, at) => expansions[at]?.text ?? message.text).join('\n')
+    const shownText = messages.map((message, at) => expansions[at]?.text ?? message.text).join('\n')
     const filesTokens = shown.reduce((sum, { media }) => sum + estimateMedia(media), 0)
     const inputTokens =
-      requestTokens(role, projection, tier) + estimateTokens(read) + estimateTokens(context) + filesTokens
+      requestTokens(role, projection, tier) + estimateTokens(shownText) + estimateTokens(context) + filesTokens
     const plan = planCall(run, role, { models, inputTokens })
 
     const progress: Progress = { startedHere: new Set(), reservation: undefined }
@@ -222,17 +231,19 @@ export function createTurns(dependencies: {
       ...(choices && { answers: { id: choices.id, chosen: pending.chosen.map((at) => labelsOf(choices, [at])) } }),
     }
     onStep('turn_starting')
+    let continued: readonly InboxMessage[] = []
     await commit(
       run,
-      [...messages.map((message, at) => received(message, expansions[at])), started],
+      [...messages.map((message, at) => received(message, expansions[at])), started, ...asks],
       async (writer) => {
-        if (answers) await giveAnswers(writer, approvals, answers)
+        if (answers) continued = await dependencies.giveAnswers(writer, run.session, answers)
         await news?.onTold(writer)
         if (draft) for (const message of messages) await inbox.admitRunning(writer, message, run.turnId)
         else await inbox.claim(writer, { messageIds, turnId: run.turnId, sessionId })
         progress.reservation = await reserveCall(ledger, writer, plan)
       },
     )
+    for (const message of continued) dependencies.onAdmitted(message)
     draft?.onAdmitted()
     onStep('turn_started')
     return drive(run, progress)
@@ -417,9 +428,9 @@ export function createTurns(dependencies: {
         onStep('tool_ran')
         left -= 1
         // After the last result the next model call is certain, so its cost is reserved in the same commit.
-        const goesOn = left === 0 && !outcome.question && !questionOf(turn)
+        const goesOn = left === 0 && !outcome.question && !outcome.asks && !questionOf(turn)
         const plan = goesOn ? planNext(run, turn, projection, outcome.text) : undefined
-        await commit(run, [toolFinished(call, outcome)], async (writer) => {
+        await commit(run, [toolFinished(call, outcome), ...(outcome.asks ?? []).map(approvalAsked)], async (writer) => {
           await records.finishedIn(writer, madeCall(run, said, call), outcome, durationMs)
           if (plan) progress.reservation = await reserveCall(ledger, writer, plan)
         })
@@ -514,11 +525,19 @@ export function createTurns(dependencies: {
     const { turn, calls, progress, lastInputTokens } = what
     const { id: sessionId } = run.session
     const { userText, answers } = saidIn(projection, turn)
-    const { tools, cannotAsk = false } = roleIn(run, turn)
+    const { tools } = roleIn(run, turn)
     const { id: turnId, source } = turn
     const { seen } = projection
     const said = { userText, answers, seen }
-    const asked = { ...gateOf(run, projection), sessionId, turnId, source, ...said, calls, tools, cannotAsk }
+    const asked = {
+      ...gateOf(run, projection),
+      sessionId,
+      turnId,
+      source,
+      ...said,
+      calls,
+      tools,
+    }
     const target = { sessionId, turnId, ...(lastInputTokens !== undefined && { lastInputTokens }) }
     let begun: ToolCallPart[] = []
     const logged = await log.decide(target, async (writer) => {
@@ -536,7 +555,9 @@ export function createTurns(dependencies: {
   /** The side of the gate that stays the same for all calls of a response. */
   function gateOf({ session }: TurnRun, projection: Projection) {
     const isKnown = (address: string) => holdsAddress(projection, address)
-    return { userId: session.userId, grantedIn: [session.id], isKnown, mode: dependencies.modeOf(session) }
+    const { parentSessionId } = roleOf(session)
+    const grantedIn = [session.id, ...(parentSessionId === undefined ? [] : [parentSessionId])]
+    return { userId: session.userId, grantedIn, isKnown, mode: dependencies.modeOf(session) }
   }
 
   async function abandon(writer: Writer, run: TurnRun, said: Said, calls: readonly ToolCallPart[], why: string) {

@@ -187,8 +187,17 @@ export function createCore(
   )
   const procedural = createProceduralMemory({ database, clock })
   const stopping = new AbortController()
+  const grants = createGrants({ ...base, key: dependencies.approvalKey })
+  const approvals = createApprovals({
+    ...base,
+    grants,
+    key: dependencies.approvalKey,
+    minutes: () => config().policy.approvalMinutes,
+  })
   const subagents = createSubagents({
     ...base,
+    approvals,
+    onChange: log.onChange,
     conversations: () => conversations,
     modelsOf,
     tools,
@@ -219,13 +228,6 @@ export function createCore(
     }),
   )
 
-  const grants = createGrants({ ...base, key: dependencies.approvalKey })
-  const approvals = createApprovals({
-    ...base,
-    grants,
-    key: dependencies.approvalKey,
-    minutes: () => config().policy.approvalMinutes,
-  })
   const permissions = createPermissions({
     ...base,
     grants,
@@ -235,6 +237,7 @@ export function createCore(
     planMode: (userId) => tierOfUser(userId).mode,
     now: clock.now,
   })
+  const answers = createAnswerApproval({ database, approvals, sessions, inbox, tierOf })
   const records = createCallRecords({ tools, procedural, audit: dependencies.audit })
   const destinations = () => policyOf(config()).destinations
   const beginCalls = createBeginCalls({ approvals, grants, destinations, records })
@@ -265,6 +268,9 @@ export function createCore(
       beginCalls,
       modeOf: permissions.effectiveMode,
       mayFollow: createRedirectRule({ database, grants, destinations }),
+      openApprovals: subagents.openApprovals,
+      giveAnswers: answers.spoken,
+      onAdmitted: (message) => conversations.enqueue(message),
       records,
       compact: compaction.compact,
       async recall({ userId, sessionId, text }) {
@@ -295,7 +301,7 @@ export function createCore(
     sessions,
     turns,
     compaction,
-    answerApproval: createAnswerApproval({ database, approvals, sessions, inbox, tierOf }),
+    answerApproval: answers.elsewhere,
     settings: {
       debounceMs: () => config().sessions.debounceMs,
       maxConcurrentTurns: atStart.sessions.maxConcurrentTurns,
@@ -339,6 +345,7 @@ export function createCore(
     /** Adds roles, and their news for the main agent. Call both before anything is recovered. */
     useRoles: roles.use,
     useWorkspace: roles.useWorkspace,
+    grants,
     /** Single questions to the fast model. */
     askModel,
     modelsOf,

@@ -2,7 +2,7 @@ import type { Clock } from '../base/clock.ts'
 import type { Ids } from '../base/ids.ts'
 import { camelKeys, canonicalJson } from '../base/json.ts'
 import { FamiliarError } from '../protocol/errors.ts'
-import type { Json, Label } from '../protocol/messages.ts'
+import { type Json, type Label, subagentChannel } from '../protocol/messages.ts'
 import type { ApprovalScope, Effect } from '../protocol/permissions.ts'
 import type { Database, Writer } from '../storage/database.ts'
 import type { ApprovalRow } from '../storage/tables.ts'
@@ -87,7 +87,7 @@ export function createApprovals(dependencies: {
   async function grantIn(writer: Writer, approval: Approval, scope: ApprovalScope, from: string): Promise<void> {
     const { userId, tool: subject } = approval
     const effect = approval.effect ?? 'reach'
-    const sessionId = scope === 'conversation' ? approval.sessionId : null
+    const sessionId = scope === 'conversation' ? await conversationOf(writer, approval.sessionId) : null
     for (const destination of approval.grants) {
       const given = {
         userId,
@@ -162,6 +162,19 @@ export function createApprovals(dependencies: {
       return row && (await change(writer, row, { state: 'used' }))
     },
 
+    /** Whatever asked for them is gone: no answer has an effect any more. */
+    async withdrawIn(writer: Writer, { userId, sessionId }: { userId: string; sessionId: string }): Promise<void> {
+      const rows = await writer
+        .selectFrom('approvals')
+        .selectAll()
+        .where('user_id', '=', userId)
+        .where('session_id', '=', sessionId)
+        .where('state', '=', 'asked')
+        .execute()
+      for (const row of rows)
+        await change(writer, row, { state: 'denied', answered_at: clock.now(), answered_from: 'stop' })
+    },
+
     /** The questions that can be answered now, oldest first. */
     async pending(userId: string, sessionId?: string): Promise<Approval[]> {
       let query = database.read
@@ -175,6 +188,18 @@ export function createApprovals(dependencies: {
       return rows.filter(holds).map(fromRow)
     },
   }
+}
+
+/** A sub-agent asks on behalf of the conversation above it. */
+async function conversationOf(writer: Writer, sessionId: string): Promise<string> {
+  const above = await writer
+    .selectFrom('sessions')
+    .innerJoin('spawns', 'spawns.id', 'sessions.contact')
+    .select('spawns.parent_session_id')
+    .where('sessions.id', '=', sessionId)
+    .where('sessions.channel', '=', subagentChannel)
+    .executeTakeFirst()
+  return above?.parent_session_id ?? sessionId
 }
 
 /** The approvals of exactly this call, in that state. */
@@ -217,6 +242,7 @@ const automated: Readonly<Record<string, Label>> = {
   approval: 'internal',
   builder: 'internal',
   subagent: 'internal',
+  report: 'internal',
   schedule: 'internal',
   cron: 'untrusted',
   webhook: 'untrusted',
@@ -224,6 +250,9 @@ const automated: Readonly<Record<string, Label>> = {
 
 /** The source of messages that report an answer given elsewhere. */
 export const approvalSource = 'approval'
+
+/** The source of messages in which a sub-agent asks for an approval or reports its end. */
+export const reportSource = 'report'
 
 export function isAutomated(source: string): boolean {
   return Object.hasOwn(automated, source)

@@ -40,6 +40,8 @@ function describeKnown(event: SessionEvent): string {
       return `${event.name} ${oneLine(JSON.stringify(event.input), textLimit)}`
     case 'tool_finished':
       return `${event.name}: ${event.isError ? 'failed' : 'ok'}: ${oneLine(event.text, textLimit)}`
+    case 'approval_asked':
+      return oneLine(event.question, textLimit)
     case 'model_notified':
       return `${event.about}: ${oneLine(event.text, textLimit)}`
     case 'stop_requested':

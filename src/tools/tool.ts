@@ -6,6 +6,7 @@ import { reasonOf } from '../base/text.ts'
 import type { Choices } from '../protocol/choices.ts'
 import { errorStatus, FamiliarError } from '../protocol/errors.ts'
 import type { Card, Json, Label, MediaPart, ToolDefinition, ToolEffect } from '../protocol/messages.ts'
+import type { ShownApproval } from '../protocol/permissions.ts'
 import type { Reach, Seen } from '../security/permissions.ts'
 import { type Redactor, redactJson } from '../security/redactor.ts'
 import type { Writer } from '../storage/database.ts'
@@ -34,6 +35,8 @@ export interface ToolOutcome {
   question?: string
   /** The answers that the question offers. */
   choices?: Choices
+  /** Approvals that a sub-agent waits for. They end the turn with their questions, and the user answers them here. */
+  asks?: readonly Asked[]
   /** Tools whose schema is included in the following requests. */
   foundTools?: string[]
   /** With `isError`: an external service failed, which says little about the tool. */
@@ -55,6 +58,13 @@ export interface ToolOutcome {
   isEphemeral?: true
   /** For the audit trail: its sandbox, and its reported remaining budget. */
   ran?: { driver: string | null; budgetRemaining: number | null }
+}
+
+/** A question for an approval that a sub-agent waits for. */
+export interface Asked {
+  id: string
+  question: string
+  approval: ShownApproval
 }
 
 interface BegunCall extends Pick<ToolContext, 'userId' | 'sessionId' | 'turnId' | 'callId'> {

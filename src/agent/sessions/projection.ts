@@ -1,20 +1,21 @@
 import { canonicalJson, isRecord } from '../../base/json.ts'
 import { type OpenChoices, readChoices } from '../../protocol/choices.ts'
-import type {
-  AssistantPart,
-  Json,
-  Label,
-  MediaPart,
-  MediaReading,
-  ModelMessage,
-  TextPart,
-  ToolResult,
-  Usage,
-  UserPart,
+import {
+  type AssistantPart,
+  type Json,
+  type Label,
+  type MediaPart,
+  type MediaReading,
+  type ModelMessage,
+  subagentChannel,
+  type TextPart,
+  type ToolResult,
+  type Usage,
+  type UserPart,
 } from '../../protocol/messages.ts'
 import type { ApprovalScope } from '../../protocol/permissions.ts'
 import { commonScopes } from '../../security/approval-texts.ts'
-import { approvalSource, isOwnWords } from '../../security/approvals.ts'
+import { approvalSource, isOwnWords, reportSource } from '../../security/approvals.ts'
 import { readApprovalAnswer } from '../../security/spoken-answer.ts'
 import { isJump, isOn, pathOf } from './branches.ts'
 import {
@@ -39,6 +40,8 @@ export interface UserEntry {
   isOthers?: true
   /** It chooses an option by its button: the words are the model's. */
   isChoice?: true
+  /** Not all of it was written after the open question was shown, so it does not answer it. */
+  isEarly?: true
 }
 
 interface AssistantEntry {
@@ -64,6 +67,8 @@ export interface Projection {
   pendingChoices: OpenChoices | null
   /** The approvals that the question is about, where it is about nothing else: the next words may answer them. */
   pendingApprovals: PendingApproval[]
+  /** When the question was shown: messages from before are no answer to it. */
+  pendingSince?: number
   /** The dynamic context that the model saw last; the same again need not be sent. */
   lastContext: string
   warned: boolean
@@ -133,7 +138,7 @@ export function fold(projection: Projection, event: LoggedEvent): void {
         text,
         source,
         hasMedia: entry.media.length > 0,
-        isOwn: !entry.isOthers,
+        isOwn: !entry.isOthers && !entry.isEarly,
         ...(answers && { answers }),
       }
       projection.turn = startTurn(event, readPending(projection, [said]))
@@ -154,6 +159,10 @@ export function fold(projection: Projection, event: LoggedEvent): void {
       break
     case 'tool_finished':
       foldToolResult(projection, event)
+      break
+    case 'approval_asked':
+      if (projection.turn?.id === event.turnId)
+        projection.turn.approvals.push({ id: event.approvalId, question: event.question, shown: event.approval })
       break
     case 'model_notified': {
       projection.entries.push(newUserEntry(event.seq, event.turnId, [event.text]))
@@ -207,6 +216,7 @@ function foldMessage(projection: Projection, event: EventOf<'message_received'>)
   if (event.label === 'untrusted' || event.media.some(({ isOwn }) => !isOwn)) projection.seen.untrusted = true
   if (!isOwnWords(event)) entry.isOthers = true
   if (event.answers !== undefined) entry.isChoice = true
+  if (event.isEarly) entry.isEarly = true
   Object.assign(projection, withoutSettled(projection, [spokenIn(event)]))
   if (event.text) {
     const text = event.label === 'untrusted' ? asData(event.text) : event.text
@@ -311,6 +321,7 @@ function foldTurnEnd(projection: Projection, event: EventOf<'turn_ended'>): void
   })
   projection.pendingQuestion = event.question
   projection.pendingChoices = offered
+  projection.pendingSince = event.at
 }
 
 /** A message as far as it can answer a question. */
@@ -319,8 +330,8 @@ interface Spoken {
   source: string
   hasMedia: boolean
   isOwn: boolean
-  /** The approval that the user has answered elsewhere, as this message reports. */
-  settles?: string
+  /** The approvals that were answered elsewhere, as this message reports. */
+  settles?: readonly string[]
   /** The question whose options it chooses by their buttons. */
   answers?: string
 }
@@ -369,17 +380,28 @@ export function spokenIn(message: {
   label?: Label | undefined
   metadata: Readonly<Record<string, Json>>
   answers?: string | undefined
+  isEarly?: true | undefined
 }): Spoken {
-  const { approvalId } = message.source === approvalSource ? message.metadata : {}
-  const settles = typeof approvalId === 'string' ? { settles: approvalId } : {}
-  const answers = message.answers === undefined ? {} : { answers: message.answers }
-  const { text, source } = message
-  return { text, source, hasMedia: message.media.length > 0, isOwn: isOwnWords(message), ...settles, ...answers }
+  const { text, media, source, metadata, isEarly: isTooSoon, answers } = message
+  const isAnswer = (source === approvalSource || source === subagentChannel) && typeof metadata.approvalId === 'string'
+  const settles = isAnswer ? [metadata.approvalId as string] : source === reportSource ? settledBy(metadata) : []
+  const isOwn = isOwnWords(message) && !isTooSoon
+  return { text, source, hasMedia: media.length > 0, isOwn, settles, ...(answers !== undefined && { answers }) }
+}
+
+/** A sub-agent that has ended reports the approvals that it had asked for. */
+function settledBy({ settles }: Readonly<Record<string, Json>>): string[] {
+  return Array.isArray(settles) ? settles.filter((id) => typeof id === 'string') : []
+}
+
+/** Whether the message came before the open question was shown. */
+export function isEarly({ pendingSince, pendingQuestion }: Projection, message: { receivedAt: number }): boolean {
+  return pendingQuestion !== null && pendingSince !== undefined && message.receivedAt < pendingSince
 }
 
 function withoutSettled(pending: Pending, messages: readonly Spoken[]): Pending {
   const { pendingQuestion, pendingChoices, pendingApprovals } = pending
-  const isSettled = ({ id }: PendingApproval) => messages.some(({ settles }) => settles === id)
+  const isSettled = ({ id }: PendingApproval) => messages.some(({ settles }) => settles?.includes(id))
   const left = pendingApprovals.filter((approval) => !isSettled(approval))
   if (left.length === pendingApprovals.length) return { pendingQuestion, pendingChoices, pendingApprovals }
   let question = pendingQuestion ?? ''

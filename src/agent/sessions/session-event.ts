@@ -59,6 +59,8 @@ export const sessionEventSchema = z.discriminatedUnion('type', [
     label: labelSchema.optional(),
     /** The question whose options it chooses. The words are the model's, so they are not the user's own. */
     answers: z.string().optional(),
+    /** Sent before the question was shown that is open when its turn starts: it does not answer it. */
+    isEarly: z.literal(true).optional(),
   }),
   z.object({
     type: z.literal('turn_started'),
@@ -129,6 +131,13 @@ export const sessionEventSchema = z.discriminatedUnion('type', [
     approvalId: z.string().optional(),
     /** The parts of the question for approval. Absent in logs of earlier versions. */
     approval: shownApprovalSchema.optional(),
+  }),
+  /** A sub-agent of the session asks for it: the user answers here. */
+  z.object({
+    type: z.literal('approval_asked'),
+    approvalId: z.string(),
+    question: z.string(),
+    approval: shownApprovalSchema,
   }),
   z.object({
     type: z.literal('model_notified'),

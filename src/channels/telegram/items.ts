@@ -83,9 +83,10 @@ function filesOf(turn: readonly LoggedEvent[]): MediaPart[] {
   return [...newest.values()]
 }
 
-type Asked = EventOf<'tool_finished'> & { approvalId: string; question: string }
+type Asked = EventOf<'approval_asked'> | (EventOf<'tool_finished'> & { approvalId: string; question: string })
 
 function isAsked(event: LoggedEvent): event is Asked {
+  if (event.type === 'approval_asked') return true
   return event.type === 'tool_finished' && event.approvalId !== undefined && event.question !== undefined
 }
 

@@ -5,7 +5,7 @@ import type { TurnOutcome } from '../../protocol/events.ts'
 import type { Json } from '../../protocol/messages.ts'
 import type { Seen } from '../../security/permissions.ts'
 import type { SpawnRow } from '../../storage/feature-tables.ts'
-import { defineTool, failed, succeeded, type Tool, type ToolOutcome } from '../tool.ts'
+import { type Asked, defineTool, failed, succeeded, type Tool, type ToolOutcome } from '../tool.ts'
 
 const maxAtOnce = 20
 const maxTaskCharacters = 20_000
@@ -104,26 +104,34 @@ export const deniedTools: ReadonlySet<string> = new Set(['sessions_spawn', 'tts'
 /** The report about sub-agents. Labels follow what they had in view, not what they say (SEC-17). */
 function outcomeOfSpawns(spawns: readonly Spawn[]): ToolOutcome {
   const results = spawns.flatMap(({ result }) => (result ? [result] : []))
+  const asks = spawns.flatMap((spawn) => spawn.asks ?? [])
   return {
     text:
       spawns.length === 1
         ? spawns.map(tellOne).join('')
         : spawns.map((spawn) => `Sub-agent ${spawn.id}: ${tellOne(spawn)}`).join('\n\n'),
     isError: spawns.length > 0 && spawns.every(({ state }) => state === 'failed' || state === 'stopped'),
+    ...(asks.length > 0 && { asks }),
     ...(results.some(({ seen }) => seen.untrusted) && { label: 'untrusted' }),
     ...(results.some(({ seen }) => seen.private) && { isPrivate: true }),
   }
 }
 
-function tellOne({ state, result }: Spawn): string {
-  if (!result) return state === 'stopped' ? 'It was stopped.' : 'It is still working.'
-  switch (result.outcome) {
+function tellOne({ state, result, asks = [] }: Spawn): string {
+  if (result) return tellResult(result)
+  if (asks.length > 0)
+    return "It waits for the user's approval, which has been requested. It continues by itself after the answer."
+  return state === 'stopped' ? 'It was stopped.' : 'It is still working.'
+}
+
+export function tellResult({ outcome, text }: SpawnResult): string {
+  switch (outcome) {
     case 'completed':
-      return result.text
+      return text
     case 'question':
-      return `It could not continue without an answer: ${result.text}`
+      return `It could not continue without an answer: ${text}`
     default:
-      return `It did not finish (${result.outcome}): ${result.text}`
+      return `It did not finish (${outcome}): ${text}`
   }
 }
 
@@ -153,6 +161,8 @@ export interface Spawn {
   request: SpawnRequest
   state: SpawnRow['state']
   result: SpawnResult | null
+  /** The approvals that it waits for, where that was looked up. */
+  asks?: readonly Asked[]
   /** Its own session; null if it has not started. */
   sessionId: string | null
   createdAt: number
@@ -172,7 +182,7 @@ export interface Subagents {
     callId: string
     request: SpawnRequest
   }): Promise<Spawn>
-  /** Resolves when it has ended. Aborting the wait does not stop it; throws CallSuspended if the daemon stops. */
+  /** Resolves when it has ended, or waits for approvals: then with `asks`. Aborting the wait does not stop it; throws CallSuspended if the daemon stops. */
   ended(spawn: Spawn, wait: { signal: AbortSignal; progress(data: Json): void }): Promise<Spawn>
   list(userId: string, sessionId: string): Promise<Spawn[]>
 }
