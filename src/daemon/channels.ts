@@ -10,7 +10,7 @@ import { createDeliveries } from '../channels/deliveries.ts'
 import type { OnOutboxStep } from '../channels/outbox.ts'
 import { createTelegramApi } from '../channels/telegram/api.ts'
 import { createBuildNews } from '../channels/telegram/build-news.ts'
-import { createTelegramItems } from '../channels/telegram/items.ts'
+import { createTelegramApprovals, createTelegramItems } from '../channels/telegram/items.ts'
 import { createPairing, createTelegramContacts } from '../channels/telegram/pairing.ts'
 import { createTelegramSender, telegramChannel, toOutgoing } from '../channels/telegram/sender.ts'
 import { createTelegramDesk, type OnTelegramStep, telegramHosts } from '../channels/telegram/services.ts'
@@ -70,7 +70,7 @@ export function openChannels(needs: ChannelNeeds) {
     telegram: createTelegramDesk({ channel: () => telegram?.channel, contacts, pairing, users }),
     async lead() {
       await outbox.start(opened.map(({ sender }) => sender))
-      await deliveries.start(opened.map(({ items }) => items))
+      await deliveries.start([...opened.map(({ items }) => items), ...(telegram ? [telegram.approvals] : [])])
       telegram?.start()
       if (opened.length > 0) logger.info('channels are open', { channels: opened.map(({ sender }) => sender.channel) })
     },
@@ -148,6 +148,7 @@ function openTelegram(
   return {
     channel,
     items: createTelegramItems(needs),
+    approvals: createTelegramApprovals({ log: needs.log, chatsOf: parts.chatsOf }),
     sender: createTelegramSender({
       api,
       media,

@@ -1,4 +1,6 @@
 import { createHmac } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterEach, expect, it } from 'vitest'
 import { startFakeModel } from '../support/fake-model/start-fake-model.ts'
 import { type FakeTelegram, startFakeTelegram } from '../support/fake-telegram/start-fake-telegram.ts'
@@ -89,5 +91,31 @@ it('OUT-1 a message of a turn from elsewhere reaches the chat, and the model lea
   await familiar.chat('Tell me when the oven is on')
   expect(textsTo(owner)).toEqual(['The oven is on.'])
   expect(fake.requests.at(-1)?.bytes).toContain('Sent to the user on telegram')
+  await fake.close()
+})
+
+it('SUB-3 a scheduled run that needs an approval asks in the chat, and continues after the button', async () => {
+  telegram = await startFakeTelegram({})
+  const fake = await startFakeModel()
+  const provider = `type = "openai-compatible"\nbase_url = "${fake.url}/v1"\napi_key_env = "FAKE_KEY"\n[models.one]\nmodel = "one"\n`
+  familiar = await startFamiliar({
+    toml: `[routes]\nprimary = "fake/one"\n${toml()}`,
+    providers: { fake: provider },
+    env: { TELEGRAM_BOT_TOKEN: telegram.token },
+  })
+  const backUp = { toolCalls: [{ name: 'exec', input: { command: 'echo saved > backup.txt', host: true } }] }
+  fake.reply([backUp, backUp, { text: 'The backup is done.' }])
+  telegram.say(owner, '/help')
+  await telegram.until(() => textsTo(owner).length > 0)
+  const planned = { message: 'Back up my notes', at: '2099-01-01T09:00', session: 'night', name: 'backup' }
+  const made = await familiar.request('POST', '/api/v1/schedules', planned)
+  const { id } = (await made.json()) as { id: string }
+  await familiar.request('POST', `/api/v1/schedules/${id}/run`, {})
+  await telegram.until(() => textsTo(owner).some((text) => text?.startsWith('Let exec run on this computer')))
+  const asked = telegram.chat(owner).find(({ text }) => text?.startsWith('Let exec'))
+  expect(existsSync(join(familiar.home, 'workspace', 'backup.txt'))).toBe(false)
+  telegram.press(owner, asked?.buttons.find(({ text }) => text === 'Approve')?.data ?? '')
+  const backup = join(familiar.home, 'workspace', 'backup.txt')
+  await expect.poll(() => existsSync(backup), { timeout: 10_000 }).toBe(true)
   await fake.close()
 })

@@ -2,8 +2,9 @@ import { z } from 'zod'
 import type { EventOf, LoggedEvent } from '../../agent/sessions/session-event.ts'
 import type { SessionLog } from '../../agent/sessions/session-log.ts'
 import { cutText } from '../../base/text.ts'
-import type { MediaPart } from '../../protocol/messages.ts'
+import { isWorkChannel, type MediaPart } from '../../protocol/messages.ts'
 import { approvalChoices } from '../../security/approval-texts.ts'
+import { approvalSource, isAutomated } from '../../security/approvals.ts'
 import { plainCardText } from '../../tools/cards/card-text.ts'
 import type { DeliveryChannel, DeliverySession } from '../deliveries.ts'
 import type { OutgoingItem } from '../outbox.ts'
@@ -44,6 +45,45 @@ export function createTelegramItems({ log }: { log: Pick<SessionLog, 'readTurn'>
         const payloads = await payloadsOf(session, event)
         for (const [part, payload] of payloads.entries()) {
           items.push(toOutgoing({ userId, chatId, key: `event:${sessionId}:${event.seq}:${part}`, payload, sessionId }))
+        }
+      }
+      return items
+    },
+  }
+}
+
+/**
+ * Approvals that a run without a person behind it asks for elsewhere: a schedule, a webhook, a sub-agent. They wait for
+ * an answer, so the user gets them in their chats as well.
+ */
+export function createTelegramApprovals(needs: {
+  log: Pick<SessionLog, 'readTurn'>
+  chatsOf(userId: string): Promise<string[]>
+}): DeliveryChannel {
+  async function askedIn(session: DeliverySession, event: LoggedEvent): Promise<Asked[]> {
+    if (event.type !== 'turn_ended' || event.outcome !== 'question' || event.turnId === null) return []
+    const turn = await needs.log.readTurn(session.id, event.turnId)
+    const started = turn.find(({ type }) => type === 'turn_started')
+    const isAlone = started?.type === 'turn_started' && isAutomated(started.source) && started.source !== approvalSource
+    return isAlone ? turn.filter(isAsked) : []
+  }
+
+  return {
+    channel: 'telegram_approvals',
+    // Those of a chat are delivered with the chat, and those of a sub-agent with the conversation above it.
+    wants: ({ channel }) => channel !== telegramChannel && !isWorkChannel(channel),
+    async toItems(session, events) {
+      const items: OutgoingItem[] = []
+      for (const event of events) {
+        const asked = await askedIn(session, event)
+        const chats = asked.length > 0 ? await needs.chatsOf(session.userId) : []
+        for (const one of asked) {
+          for (const [part, payload] of approvalPayloads(one).entries()) {
+            for (const chatId of chats) {
+              const key = `approval:${one.approvalId}:${chatId}:${part}`
+              items.push(toOutgoing({ userId: session.userId, chatId, key, payload, sessionId: null }))
+            }
+          }
         }
       }
       return items

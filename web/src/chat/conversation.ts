@@ -248,7 +248,9 @@ function turnAfter(turn: TurnItem, event: EventOfTurn): TurnItem {
     case 'approval_request': {
       const { approvalId: id, question, approval: shown } = event
       const approval = { id, question, ...(shown && { shown }) }
-      return changeTool(turn, event.callId, (tool) => ({ ...tool, approval }))
+      // That of a sub-agent belongs to no call of this turn.
+      const asking = withCall(turn, { callId: event.callId, name: 'sessions_spawn' })
+      return changeTool(asking, event.callId, (tool) => ({ ...tool, approval }))
     }
     case 'reaction':
       return { ...turn, reaction: event.emoji }
@@ -326,7 +328,7 @@ function withoutLastText(parts: readonly TurnPart[]): TurnPart[] {
 const markedAsClients = (tool: ToolPart): ToolPart => ({ ...tool, isClients: true })
 
 /** A call that was held back, such as one that waits for approval, ends without a start. */
-function withCall(turn: TurnItem, { callId, name }: Extract<EventOfTurn, { type: 'tool_result' }>): TurnItem {
+function withCall(turn: TurnItem, { callId, name }: Pick<ToolPart, 'callId' | 'name'>): TurnItem {
   if (turn.parts.some((part) => part.kind === 'tool' && part.callId === callId)) return turn
   return { ...turn, parts: [...turn.parts, { kind: 'tool', callId, name, input: null, progress: [] }] }
 }
