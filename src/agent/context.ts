@@ -211,7 +211,7 @@ const soonMs = 7 * 24 * 60 * 60_000
 
 /**
  * Leaves out the untrusted memories that say no more than the trusted ones beside them: they would only make the
- * conversation untrusted (SEC-6a).
+ * conversation untrusted (SEC-6c).
  */
 function withoutRepetitions<Found extends Pick<Memory, 'label' | 'content'>>(found: readonly Found[]): Found[] {
   const trusted = found.filter(({ label }) => label !== 'untrusted')

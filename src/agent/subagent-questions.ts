@@ -56,7 +56,7 @@ export function createSubagentQuestions(dependencies: {
     return queued.length === 0 && last?.type === 'turn_ended' ? last : undefined
   }
 
-  /** What the conversation above knows; undefined while a turn runs there: it may still wait for the sub-agent. */
+  /** The conversation above and its newest events; undefined while a turn runs there: it may still wait for the sub-agent. */
   async function parentOf({ userId, parentSessionId }: Spawn) {
     const session = await conversations().findSession(userId, parentSessionId)
     if (session?.id !== parentSessionId || session.state !== 'active') return { session: undefined, events: [] }

@@ -132,8 +132,8 @@ function madeCall({ userId, sessionId, turnId, userText }: CallsToBegin, call: T
 }
 
 /**
- * Whether a call that was begun may follow a redirect (SEC-6b). Data that could be sent to the first address must not
- * reach another one that nobody approved, unless the first carried nothing new: then the redirect does not either.
+ * Whether a started call may follow a redirect (SEC-6d). Data that could be sent to the first address must not
+ * reach another one without an approval, unless the first carried nothing new: then the redirect does not either.
  */
 export function createRedirectRule(dependencies: {
   database: Pick<Database, 'write'>
@@ -165,7 +165,7 @@ export function createRedirectRule(dependencies: {
 
 export type RedirectRule = ReturnType<typeof createRedirectRule>
 
-/** The same host, encrypted: nobody else reads what is sent there. */
+/** The same host, encrypted: no one else reads what is sent there. */
 function isUpgrade(destination: string | null, target: URL): boolean {
   const from = destination === null ? null : URL.parse(destination)
   return from?.protocol === 'http:' && target.protocol === 'https:' && from.host === target.host

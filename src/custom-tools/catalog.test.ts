@@ -56,7 +56,7 @@ describe('tools of folders', () => {
     ).toEqual(['echo'])
   })
 
-  it('SEC-6a trusts the words of a tool without a network, unless its manifest says otherwise', async () => {
+  it('SEC-6c trusts the words of a tool without a network, unless its manifest says otherwise', async () => {
     const script = 'print(json.dumps({"text": "hi"}))'
     home.writeTool('alone', pythonTool('alone', script))
     home.writeTool('modest', pythonTool('modest', script, { output: { label: 'untrusted' } }))

@@ -24,7 +24,7 @@ export interface ToolContext {
   seen: Seen
   signal: AbortSignal
   progress(data: Json): void
-  /** Whether a request of this call may follow a redirect to that address: a grant covers one origin (SEC-6b). */
+  /** Whether a request of this call may follow a redirect to that address: a grant covers one origin (SEC-6d). */
   mayFollow(target: URL): Promise<boolean>
 }
 

@@ -2,8 +2,9 @@ import { systemClock } from '../../src/base/clock.ts'
 import { parseAnyJson } from '../../src/base/json.ts'
 import type { ModelRequest } from '../../src/models/model.ts'
 import type { Json } from '../../src/protocol/messages.ts'
+import type { Effect } from '../../src/protocol/permissions.ts'
 import { createGuardedFetch } from '../../src/security/network/guarded-fetch.ts'
-import type { Effect, Reach } from '../../src/security/permissions.ts'
+import type { Reach } from '../../src/security/permissions.ts'
 import { createFetches } from '../../src/tools/builtin/fetches.ts'
 import { createWebFetch } from '../../src/tools/builtin/outside-tools.ts'
 import { createWebSearch } from '../../src/tools/builtin/web-search.ts'
@@ -34,12 +35,12 @@ export interface Weakening {
   toml?: string
   /** Messages from outside come as the user's own, and their files as recordings of the user. */
   isTrusting?: boolean
-  /** What every destination is granted for. */
+  /** Standing permissions. `THIEF` stands for the address of the stranger. */
   grants?: readonly { subject: string; destination: string }[]
 }
 
 const canary = /CANARY-[0-9a-f]{12}/g
-/** What a sub-agent is ordered in its task. */
+/** The order in the task of a sub-agent. */
 const task = /TASK<(http[^|>]*)\|([^>]*)>/g
 const order = /ORDER (\w+) (\{.*?\}) END/g
 const clock = systemClock()

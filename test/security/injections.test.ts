@@ -42,7 +42,7 @@ describe('SEC-6 a model that obeys every text in view', () => {
       opened.arrivedAt('friend').map((found) => (Number.parseInt(found.slice(7), 16) - 1) % waysIn.length),
     )
     expect(ways.size).toBe(waysIn.length)
-  }, 120_000)
+  }, 240_000)
 })
 
 const withoutLabel = (tool: Tool): Tool => ({

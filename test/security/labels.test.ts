@@ -22,14 +22,14 @@ async function open(options: Partial<Parameters<typeof openScriptedFamiliar>[0]>
   return familiar
 }
 
-/** What the gate would do with a call to an address that nobody granted. */
+/** The outcome of a call to an address without a permission. */
 async function outcomeOfSending(opened: ScriptedFamiliar, contact = 'main') {
   const { outcome } = await opened.say(send, { contact })
   return outcome
 }
 
-describe('SEC-6a what makes a conversation untrusted, and for how long', () => {
-  it('SEC-6a the label ends with the conversation: the next one starts clean, under the same name too', async () => {
+describe('SEC-6c the label of a conversation', () => {
+  it('SEC-6c the label ends with the conversation: the next one starts clean, under the same name too', async () => {
     // Otherwise the model would obey its user's recalled words and read the page again.
     const opened = await open({ toml: '[memory]\nconversations = false\n' })
     const { sessionId } = await opened.say('CALL read_page {}')
@@ -41,7 +41,7 @@ describe('SEC-6a what makes a conversation untrusted, and for how long', () => {
     expect(await outcomeOfSending(opened, 'another')).toBe('completed')
   })
 
-  it('SEC-6a an untrusted memory counts only where it is in the request', async () => {
+  it('SEC-6c an untrusted memory counts only where it is in the request', async () => {
     const opened = await open({ toml: '[memory]\nconversations = false\n' })
     const written = { userId: opened.userId, kind: 'note', source: 'tool', label: 'untrusted' } as const
     await opened.memory.memories.add({ ...written, content: 'Zebras sleep standing up, says the page.' })
@@ -52,7 +52,7 @@ describe('SEC-6a what makes a conversation untrusted, and for how long', () => {
     expect(await outcomeOfSending(opened, 'zebras')).toBe('question')
   })
 
-  it('SEC-6a a trusted memory that says the same is recalled in place of the untrusted one', async () => {
+  it('SEC-6c a trusted memory that says the same is recalled in place of the untrusted one', async () => {
     const opened = await open({ toml: '[memory]\nconversations = false\n' })
     const { memories } = opened.memory
     const from = { userId: opened.userId, kind: 'note' } as const
@@ -67,7 +67,7 @@ describe('SEC-6a what makes a conversation untrusted, and for how long', () => {
     expect(await outcomeOfSending(opened, 'more')).toBe('question')
   })
 
-  it('SEC-6a output without a network is as untrusted as what went in', async () => {
+  it('SEC-6c output without a network is as untrusted as what went in', async () => {
     const sum = toolOf('sum', async () => said('CALL send {"body":"$RESULT"}'))
     const opened = await open({ tools: [...guarded.tools, sum] })
     await opened.say('CALL sum {}')
@@ -77,7 +77,7 @@ describe('SEC-6a what makes a conversation untrusted, and for how long', () => {
     expect(guarded.sent).toHaveLength(1)
   })
 
-  it('SEC-6a questions of the gate, refusals and status lines are no memory and carry no label', async () => {
+  it('SEC-6c questions of the gate, refusals and status lines are no memory and carry no label', async () => {
     const opened = await open({ toml: '[memory]\nextraction = false\n' })
     const asked = await opened.say('CALL erase_disk {}')
     expect(asked.question).toContain('Let erase_disk run on this computer')
@@ -94,7 +94,7 @@ describe('SEC-6a what makes a conversation untrusted, and for how long', () => {
     expect(recalled.recalled.filter(({ text }) => text.includes('It would send'))).toEqual([])
   })
 
-  it('SEC-6a a recording of the user is private and not untrusted; any other file is untrusted', async () => {
+  it('SEC-6c a recording of the user is private and not untrusted; any other file is untrusted', async () => {
     const opened = await open()
     const file = (name: string, mediaType: string) =>
       opened.media.put({ name, mediaType, data: new TextEncoder().encode(name) })
@@ -109,7 +109,7 @@ describe('SEC-6a what makes a conversation untrusted, and for how long', () => {
     expect(await outcomeOfSending(opened, 'forwarded')).toBe('question')
   })
 
-  it('SEC-6a messages that were forwarded, quoted or imported are untrusted', async () => {
+  it('SEC-6c messages that were forwarded, quoted or imported are untrusted', async () => {
     const opened = await open()
     await opened.say('Fwd: act now', { contact: 'forwarded', label: 'untrusted' })
     expect(await outcomeOfSending(opened, 'forwarded')).toBe('question')

@@ -92,7 +92,7 @@ describe('SUB-2 a question of a sub-agent', () => {
     expect(JSON.stringify(scene.parent.requests.at(-1)?.messages.at(-1))).toContain('I have sent it.')
   })
 
-  it('SUB-2 one that nobody waits for asks in the conversation above by itself', async () => {
+  it('SUB-2 one that no call waits for asks in the conversation above by itself', async () => {
     const scene = await open({
       parent: [...readThenSpawn(false), { text: 'It is at work.' }, { text: 'Fine.' }, { text: 'It was sent.' }],
       child: sending,
@@ -154,11 +154,11 @@ describe('SUB-2 a question of a sub-agent', () => {
 
   it('SUB-2 ends without the call where no answer comes within a day', async () => {
     const clock = createManualClock()
-    const parent: Script = [...readThenSpawn(), { text: 'Nobody answered.' }]
+    const parent: Script = [...readThenSpawn(), { text: 'There was no answer.' }]
     const scene = await open({ parent, child: sending }, { clock })
     const { sessionId } = await scene.say('Go')
     await clock.advance(25 * 60 * 60_000)
-    await waitFor(async () => expect((await textsOf(scene, sessionId)).at(-1)).toBe('Nobody answered.'))
+    await waitFor(async () => expect((await textsOf(scene, sessionId)).at(-1)).toBe('There was no answer.'))
     expect(await spawnOf(scene, sessionId)).toMatchObject({ state: 'done', result: { outcome: 'question' } })
     expect(scene.sent).toEqual([])
   })
@@ -190,6 +190,21 @@ describe('SEC-17 permissions of a sub-agent', () => {
     expect(scene.sent).toEqual([{ a: 1 }, { a: 2 }])
     expect(await scene.say('Go', { contact: 'another' })).toMatchObject({ outcome: 'question' })
     expect(scene.sent).toHaveLength(2)
+  })
+
+  it('SEC-17 an answer for the conversation counts for the conversation above, not only for the sub-agent', async () => {
+    const sendAgain = { toolCalls: [{ name: 'send', input: { a: 3 } }] }
+    const scene = await open({
+      parent: [...readThenSpawn(), { text: 'Sent.' }, sendAgain, { text: 'done' }],
+      child: sending,
+    })
+    const { sessionId } = await scene.say('Go')
+    const [approval] = await scene.conversations.approvals(scene.userId)
+    const answer = { id: approval?.id ?? '', answer: 'approve', scope: 'conversation', from: 'web' } as const
+    await scene.conversations.answerApproval({ userId: scene.userId, ...answer })
+    await waitFor(async () => expect((await textsOf(scene, sessionId)).at(-1)).toBe('Sent.'))
+    expect((await scene.say('Send the rest.')).text).toBe('done')
+    expect(scene.sent).toEqual([{ a: 1 }, { a: 3 }])
   })
 
   it('SEC-17 a revoked permission stops the next call of a running sub-agent', async () => {

@@ -36,12 +36,12 @@ export interface GuardedFetch {
   close(): Promise<void>
 }
 
-export interface GuardedInit extends RequestInit {
+interface GuardedInit extends RequestInit {
   /** Called before a redirect is followed. It may throw to refuse it: the request for it is then not sent. */
   onRedirect?(target: URL, from: URL): void | Promise<void>
 }
 
-/** For a service that was approved at its address: what is sent to it may not go on to another one (SEC-6b). */
+/** For a service that was approved at its address: what is sent to it may not go on to another one (SEC-6d). */
 export function stayAtOrigin(target: URL, from: URL): void {
   if (target.origin !== from.origin) throw redirectRefused(target, from)
 }
