@@ -281,7 +281,11 @@ export function createAnswerApproval(dependencies: {
   const { database, approvals, sessions, inbox, tierOf } = dependencies
 
   /** Lets the session continue that asked. Undefined if it is archived. */
-  async function admitIn(writer: Writer, approval: Approval, scope: ApprovalScope = 'once'): Promise<InboxMessage | undefined> {
+  async function admitIn(
+    writer: Writer,
+    approval: Approval,
+    scope: ApprovalScope = 'once',
+  ): Promise<InboxMessage | undefined> {
     const session = await sessions.getIn(writer, approval.userId, approval.sessionId)
     if (session?.state !== 'active') return undefined
     const { message } = await inbox.admitIn(writer, session, {

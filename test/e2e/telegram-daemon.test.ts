@@ -114,7 +114,7 @@ it('SUB-3 a scheduled run that needs an approval asks in the chat, and continues
   await telegram.until(() => textsTo(owner).some((text) => text?.startsWith('Let exec run on this computer')))
   const asked = telegram.chat(owner).find(({ text }) => text?.startsWith('Let exec'))
   expect(existsSync(join(familiar.home, 'workspace', 'backup.txt'))).toBe(false)
-  telegram.press(owner, asked?.buttons.find(({ text }) => text === 'Approve')?.data ?? '')
+  telegram.press(owner, asked?.buttons.find(({ text }) => text === 'Allow once')?.data ?? '')
   const backup = join(familiar.home, 'workspace', 'backup.txt')
   await expect.poll(() => existsSync(backup), { timeout: 10_000 }).toBe(true)
   await fake.close()
