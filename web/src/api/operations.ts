@@ -91,6 +91,8 @@ export const paths = {
   'page.markRead': 'PUT /sessions/:id/read',
   'page.media': 'GET /sessions/:id/media/:hash',
   'page.mediaText': 'GET /sessions/:id/media/:hash/text',
+  'page.pin': 'PUT /sessions/:id/pin',
+  'page.removeBranch': 'DELETE /sessions/:id/branches/:message',
   'page.rename': 'PUT /sessions/:id/title',
   'page.resend': 'POST /sessions/:id/resend',
   'page.sessions': 'GET /page/sessions',
