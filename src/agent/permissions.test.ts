@@ -35,6 +35,16 @@ describe('an approval with a scope', () => {
     expect(await familiar.conversations.approvals(familiar.userId)).toEqual([])
   })
 
+  it('SEC-6a revoking the permission ends all that the answer allowed', async () => {
+    await attacked()
+    await answer('always')
+    const sent = guarded.sent.length
+    const [permission] = await familiar.permissions.list(familiar.userId)
+    await familiar.permissions.revoke(familiar.userId, permission?.id ?? '')
+    expect(await attacked()).toMatchObject({ outcome: 'question' })
+    expect(guarded.sent).toHaveLength(sent)
+  })
+
   it('SEC-6 in this conversation: another conversation asks', async () => {
     await attacked()
     await answer('conversation')

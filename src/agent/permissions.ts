@@ -73,6 +73,11 @@ export function createPermissions(dependencies: {
 
   return {
     effectiveMode,
+    /** Of a sub-agent: the mode of the conversation that started it. */
+    async modeIn(session: Session, parentSessionId?: string): Promise<PolicyMode> {
+      const parent = parentSessionId === undefined ? undefined : await sessions.get(session.userId, parentSessionId)
+      return effectiveMode(parent ?? session)
+    },
     usualMode: (userId: string) => modeOf({ session: null, usual: policy().mode, plan: planMode(userId) }),
 
     /** The permissions that the user gave, newest first, then those that follow from tools and the configuration. */

@@ -127,7 +127,7 @@ export function createTurns(dependencies: {
   onAdmitted(message: InboxMessage): void
   beginCalls: BeginCalls
   /** How often the user of the session wants to be asked. */
-  modeOf: Permissions['effectiveMode']
+  modeOf: Permissions['modeIn']
   mayFollow: RedirectRule
   records: CallRecords
   compact: Compaction['compact']
@@ -422,7 +422,8 @@ export function createTurns(dependencies: {
             const { id: callId, name } = call
             live.progress(run.session.id, { type: 'tool_progress', turnId: run.turnId, callId, name, data })
           },
-          mayFollow: (target) => dependencies.mayFollow({ ...gateOf(run, projection), seen, tools }, call, target),
+          mayFollow: async (target) =>
+            dependencies.mayFollow({ ...(await gateOf(run, projection)), seen, tools }, call, target),
         })
         const durationMs = clock.now() - startedAt
         onStep('tool_ran')
@@ -530,7 +531,7 @@ export function createTurns(dependencies: {
     const { seen } = projection
     const said = { userText, answers, seen }
     const asked = {
-      ...gateOf(run, projection),
+      ...(await gateOf(run, projection)),
       sessionId,
       turnId,
       source,
@@ -553,11 +554,11 @@ export function createTurns(dependencies: {
   }
 
   /** The side of the gate that stays the same for all calls of a response. */
-  function gateOf({ session }: TurnRun, projection: Projection) {
+  async function gateOf({ session }: TurnRun, projection: Projection) {
     const isKnown = (address: string) => holdsAddress(projection, address)
     const { parentSessionId } = roleOf(session)
     const grantedIn = [session.id, ...(parentSessionId === undefined ? [] : [parentSessionId])]
-    return { userId: session.userId, grantedIn, isKnown, mode: dependencies.modeOf(session) }
+    return { userId: session.userId, grantedIn, isKnown, mode: await dependencies.modeOf(session, parentSessionId) }
   }
 
   async function abandon(writer: Writer, run: TurnRun, said: Said, calls: readonly ToolCallPart[], why: string) {

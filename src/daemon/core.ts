@@ -266,7 +266,7 @@ export function createCore(
       monitor,
       clientCalls,
       beginCalls,
-      modeOf: permissions.effectiveMode,
+      modeOf: permissions.modeIn,
       mayFollow: createRedirectRule({ database, grants, destinations }),
       openApprovals: subagents.openApprovals,
       giveAnswers: answers.spoken,

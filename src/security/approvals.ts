@@ -151,7 +151,11 @@ export function createApprovals(dependencies: {
       if (Number(row.expires_at) <= now) return { ok: false, reason: 'expired' }
       const answered = { answered_at: now, answered_from: from, expires_at: now + aWhile() }
       const approval = await change(writer, row, { ...answered, state: answer === 'approve' ? 'granted' : 'denied' })
-      if (answer === 'approve' && scope !== 'once') await grantIn(writer, approval, scope, from)
+      if (answer === 'approve' && scope !== 'once') {
+        await grantIn(writer, approval, scope, from)
+        // Only the permission counts from now on, so that revoking it ends everything that the answer allowed.
+        await change(writer, { ...row, ...answered, state: 'granted' }, { state: 'used' })
+      }
       return { ok: true, approval, isNew: true }
     },
 

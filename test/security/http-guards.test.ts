@@ -195,6 +195,8 @@ describe('scopes', () => {
         '/api/v1/telemetry',
         '/api/v1/sign-out',
         '/api/v1/messages',
+        '/api/v1/permissions/:id',
+        '/api/v1/sessions/:id/permissions',
         '/api/v1/sessions/:id/read',
         '/api/v1/sessions/:id/title',
         '/api/v1/sessions/:id/resend',
@@ -270,6 +272,7 @@ describe('scopes', () => {
     })
     const token = await served.tokenFor('owner', 'user-2')
     const bodies: Record<string, object> = {
+      '/api/v1/sessions/:id/permissions': { mode: 'strict' },
       '/api/v1/sessions/:id/mark': { name: 'here' },
       '/api/v1/sessions/:id/rewind': { turns: 1 },
       '/api/v1/sessions/:id/fork': { contact: 'copy' },

@@ -77,6 +77,15 @@ describe('SUB-2 a question of a sub-agent', () => {
     expect(await spawnOf(scene, end.sessionId)).toMatchObject({ state: 'done', result: { text: 'I have sent it.' } })
   })
 
+  it('SEC-6b is asked as often as the conversation above asks', async () => {
+    const parent = [{ text: 'Hello.' }, ...readThenSpawn(), { text: 'It has been sent.' }]
+    const scene = await open({ parent, child: [sendsOnce, { text: 'I have sent it.' }] })
+    const { sessionId } = await scene.say('Hello')
+    await scene.familiar.permissions.setMode(scene.userId, sessionId, 'trusting')
+    expect(await scene.say('Read the page and let a sub-agent send it.')).toMatchObject({ outcome: 'completed' })
+    expect(scene.sent).toEqual([{ a: 1 }])
+  })
+
   it('SUB-2 answered with a button, the sub-agent continues and its end is reported in the conversation above', async () => {
     const scene = await open({ parent: [...readThenSpawn(), { text: 'The sub-agent has sent it.' }], child: sending })
     const { sessionId } = await scene.say('Go')

@@ -77,10 +77,43 @@ export function ComposerOptions(props: {
           <Icon name="lock" size={14} /> {t.composer.privateChat}
         </button>
       )}
+      {sessionId !== null && <ModePicker key={`mode-${sessionId}`} sessionId={sessionId} />}
       {sessionId !== null && <Meter key={sessionId} sessionId={sessionId} conversation={conversation} />}
     </div>
   )
 }
+
+/** How often this conversation asks for approval. */
+function ModePicker({ sessionId }: { sessionId: string }) {
+  const toasts = useToasts()
+  const { data, refresh } = useAnswer('permissions.mode', { id: sessionId })
+  const usual = useAnswer('permissions.list', {}).data?.mode
+  if (!data || !usual) return null
+
+  async function choose(value: string): Promise<void> {
+    const mode = policyModes.find((one) => one === value) ?? null
+    await call('permissions.setMode', { id: sessionId, mode }).catch(toasts.failed)
+    refresh()
+  }
+
+  return (
+    <select
+      aria-label={t.composer.mode}
+      value={data.mode ?? ''}
+      onChange={(event) => void choose(event.target.value)}
+      className="min-h-7 max-w-[40%] truncate rounded-lg bg-transparent px-1 hover:bg-sunken hover:text-ink"
+    >
+      <option value="">{t.composer.modes.default(usual)}</option>
+      {policyModes.map((mode) => (
+        <option key={mode} value={mode}>
+          {t.composer.modes[mode]}
+        </option>
+      ))}
+    </select>
+  )
+}
+
+const policyModes = ['strict', 'balanced', 'trusting'] as const
 
 /** How full the context window is, and what the conversation has cost. */
 function Meter({ sessionId, conversation }: { sessionId: string; conversation: Conversation }) {

@@ -5,6 +5,7 @@ import { useToasts } from '../components/feedback.tsx'
 import { TextField } from '../components/forms.tsx'
 import { t } from '../strings/strings.ts'
 import { ChoiceSetting, RestartNotice, SwitchSetting, TextSetting, useSettings } from './edit-settings.tsx'
+import { PermissionList } from './permission-list.tsx'
 
 /** Sections of the settings that the owner changes here. */
 
@@ -41,6 +42,9 @@ export function PermissionsTab() {
           <SwitchSetting editor={editor} name="tools.enabled" label={t.options.useTools} />
         </div>
       )}
+      <div className="mt-8">
+        <PermissionList />
+      </div>
     </>
   )
 }

@@ -88,6 +88,13 @@ export const chatStrings = {
 export const composer = {
   model: 'Model',
   defaultModel: (model: string) => (model === '' ? 'Default model' : `Default (${model})`),
+  mode: 'Permission mode',
+  modes: {
+    default: (usual: string) => `Asks: ${usual} (default)`,
+    strict: 'Asks: strict',
+    balanced: 'Asks: balanced',
+    trusting: 'Asks: trusting',
+  },
   privateChat: 'Private conversation',
   privateHint: 'Nothing of this conversation is remembered.',
   contextUsed: (percent: number) => `${percent}% of context`,

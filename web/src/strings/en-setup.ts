@@ -46,6 +46,29 @@ export const setup = {
   calculate: 'What is 17 % of 80?',
 }
 
+export const grants = {
+  title: 'Allowed without asking',
+  help: 'You allowed these, or they follow from tools that you enabled. Revoking one counts from the next call.',
+  none: 'Nothing yet',
+  noneHelp: 'Choose “Always allow” when Familiar asks, and it appears here.',
+  everyTool: 'Every tool',
+  oneConversation: 'in one conversation',
+  until: 'until',
+  fromConfig: 'From the configuration',
+  fromTool: 'Approved with the tool',
+  revoke: 'Revoke',
+  revokeOf: (tool: string, destination: string) => `Revoke ${tool} → ${destination}`,
+  revoked: 'Revoked',
+  effects: {
+    read: 'read',
+    change: 'change your data',
+    reach: 'contact it',
+    send: 'send to it',
+    host: 'run on this computer',
+    later: 'act later',
+  },
+}
+
 export const options = {
   saved: 'Saved',
   notSaved: (problem: string) => `Not saved. ${problem}`,

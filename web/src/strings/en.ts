@@ -21,7 +21,7 @@ import {
   shell,
   userStrings,
 } from './en-screens.ts'
-import { options, setup } from './en-setup.ts'
+import { grants, options, setup } from './en-setup.ts'
 import { buildStrings, builtTools, runForm, skillStrings, toolStrings } from './en-tools.ts'
 
 const common = {
@@ -132,6 +132,7 @@ export const en = {
   health,
   users: userStrings,
   setup,
+  grants,
   options,
 }
 
