@@ -145,8 +145,8 @@ describe('a tool that was not there', () => {
       expect(staying.ids).toEqual(leaving.ids)
       expect(staying.events.map(({ type }) => type)).toEqual(leaving.events.map(({ type }) => type))
       const asked = leaving.events.map(({ type }) => type).filter((type) => type !== 'progress')
-      // The second question: with a secret available and untrusted text in sight, the user must allow the host.
-      expect(asked).toEqual(['question', 'answer', 'secret_request', 'answer', 'question', 'answer', 'complete'])
+      // The first question: the first run brought untrusted text, so the user must allow the host for the second.
+      expect(asked).toEqual(['question', 'answer', 'question', 'answer', 'secret_request', 'answer', 'complete'])
       expect(leaving.events.at(-1)).toMatchObject({ type: 'complete', name: 'weather_lookup', version: 1 })
 
       await fake.until(() => builderCalls === 8)
@@ -167,7 +167,8 @@ describe('a tool that was not there', () => {
       const told = fake.requests.filter(({ bytes }) => bytes.includes('The capability weather_lookup is ready'))
       expect(told.length).toBeGreaterThan(0)
 
-      const today = await familiar.chat('And how is it, and today?')
+      // In a conversation without untrusted text: there, a request is not asked about.
+      const today = await familiar.chat('And how is it, and today?', { session: 'other' })
       expect(today.reply).toContain('21 °C in Austin, from a fresh sandbox')
       expect(await listBuilds()).toMatchObject([{ id: build?.id, state: 'complete' }])
       expect(builderCalls).toBe(8)
@@ -184,6 +185,10 @@ describe('a tool that was not there', () => {
       const path = `/api/v1/builds/${build?.id}/events`
       const seen: Watched = { ids: [], events: [] }
       await watch(path, seen, { until: ({ type }) => type === 'question' })
+      const host = seen.events.at(-1)
+      if (host) await answer(host)
+      const rest = { after: seen.ids.at(-1) ?? '', until: ({ type }: BuildEvent) => type === 'question' }
+      await watch(path, seen, rest)
       await familiar.close({ keep: true })
       familiar = await start(familiar.home)
       expect(await listBuilds()).toMatchObject([{ id: build?.id, state: 'waiting' }])
@@ -192,7 +197,8 @@ describe('a tool that was not there', () => {
       await watch(path, seen, { after: seen.ids.at(-1) ?? '', answers: true })
       expect(seen.ids).toEqual(seen.ids.map((_, index) => String(index + 1)))
       expect(seen.events.at(-1)).toMatchObject({ type: 'complete', version: 1 })
-      expect(seen.events.find(({ type }) => type === 'answer')).toMatchObject({ answer: 'Celsius' })
+      const answers = seen.events.flatMap((event) => (event.type === 'answer' ? [event.answer] : []))
+      expect(answers.slice(0, 2)).toEqual(['yes', 'Celsius'])
       expect(fake.rejections()).toEqual([])
     },
     2 * minute,

@@ -106,6 +106,11 @@ function attemptsWith(of: Owned): Record<string, Attempt[]> {
     'PUT /api/v1/sessions/:id/permissions': [
       put(`${v1}/sessions/${of.session}/permissions`, { mode: 'trusting' }, 404),
     ],
+    'GET /api/v1/setup/providers': [get(`${v1}/setup/providers`, 403)],
+    'POST /api/v1/setup/try': [post(`${v1}/setup/try`, { provider: 'openai' }, 403)],
+    'POST /api/v1/setup/models': [post(`${v1}/setup/models`, { provider: 'openai', model: 'x' }, 403)],
+    'PUT /api/v1/setup/telegram': [put(`${v1}/setup/telegram`, { token: 'x' }, 403)],
+    'PUT /api/v1/settings/:key': [put(`${v1}/settings/policy.mode`, { value: 'trusting' }, 403)],
     'GET /api/v1/status': [get(`${v1}/status`, 200)],
     // It contains no user data.
     'GET /healthz': [get('/healthz', 200)],

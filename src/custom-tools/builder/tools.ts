@@ -237,8 +237,8 @@ export function createAnswerBuild({ builds }: { builds: Pick<Builds, 'answer'> }
     description: "Hand the user's answer on to the Builder that asked. Never a secret.",
     input: z.object({ question_id: z.string().min(1).max(300), answer: z.string().trim().min(1).max(10_000) }),
     effect: 'idempotent',
-    // The Builder can reach hosts, and knows of this conversation only what the request says.
-    reach: ({ question_id }) => ({ kind: 'later', destination: `build:${question_id.split('.')[0]}` }),
+    // The build inherits the label of the answer, so it asks before it reaches a host with it.
+    reach: ({ question_id }) => ({ kind: 'change', destination: `build:${question_id.split('.')[0]}` }),
     async run({ question_id, answer }, { userId, userText, seen }) {
       const isTheirs = saidByUser(answer, userText)
       await builds.answer(userId, question_id, answer, isTheirs ? { untrusted: false, private: false } : seen)

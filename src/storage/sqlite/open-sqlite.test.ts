@@ -238,7 +238,7 @@ describe('the previous shutdown', () => {
     using directory = temporaryDirectory()
     const path = await uncleanDatabase(directory.path, damage)
     const before = readFileSync(path)
-    await expect(openIn(directory.path)).rejects.toThrow(/is damaged .*no backup .*familiar restore/)
+    await expect(openIn(directory.path)).rejects.toThrow(/is damaged .*no backup .*familiar restore/s)
     expect(readFileSync(path).equals(before)).toBe(true)
     // After the rejection the next start must still treat the shutdown as unclean.
     expect(existsSync(`${path}-open`)).toBe(true)
