@@ -51,7 +51,7 @@ describePage('the monitor in the page', () => {
   })
 
   it('PAGE-6 a failed message is sent again, and one that may have arrived only after a question', async () => {
-    const { page, familiar } = await openPage({ path: '/monitor' })
+    const { page, familiar } = await openPage({ path: '/settings/sent' })
     const { database, ownerId } = familiar.daemon
     await database.write(async (writer) => {
       for (const state of ['failed', 'unknown'] as const) {
@@ -85,6 +85,6 @@ describePage('the monitor in the page', () => {
     await unknown.getByRole('button', { name: 'Try again' }).click()
     await page.getByRole('dialog', { name: 'Send again?' }).getByRole('button', { name: 'Keep' }).click()
     expect(await stateOf('item-unknown')).toBe('unknown')
-    expect(page.url()).toContain('outbox=unknown')
+    expect(page.url()).toContain('state=unknown')
   })
 })

@@ -10,7 +10,6 @@ import { count, shortCount } from '../cost/money.ts'
 import { usePlace } from '../shell/router.tsx'
 import { t } from '../strings/strings.ts'
 import { ContextView } from './context-view.tsx'
-import { OutboxSection } from './outbox.tsx'
 import { bytes, isWork, uptime, useSessionName } from './timeline.ts'
 import { TraceView } from './trace-view.tsx'
 
@@ -239,7 +238,6 @@ function LiveView() {
           ))}
         </ul>
       </Section>
-      <OutboxSection />
       <WindowList />
       <Health status={status.data} />
     </Screen>

@@ -427,20 +427,11 @@ export const outboxStrings = {
   nextAttempt: 'next attempt',
   keep: 'Keep',
   all: (all: number) => `All (${all})`,
-  outbox: 'Outbox',
   show: 'Show',
   nothingSentYet: 'Nothing sent yet',
   noMessages: 'No messages',
   messagesTelegramWebhooksOther: 'Messages to Telegram, webhooks and other channels. Failed messages are retried.',
-  sendingLower: 'sending',
-  possiblyDeliveredLower: 'possibly delivered',
   help: 'Messages Familiar sent to Telegram or to a callback. To pair a Telegram account, run `familiar telegram pair` in a terminal.',
-  allTitle: 'All',
-  messagesOtherChannelsListed: 'Messages to other channels are listed here.',
-  toChannel: (channel: string, address: string) => `${channel} to ${address},`,
-  waitingLower: 'waiting',
-  delivered: 'delivered',
-  failed: 'failed',
 }
 
 export const settings = {
