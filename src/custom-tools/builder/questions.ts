@@ -205,7 +205,8 @@ export function createBuildQuestions(dependencies: {
      */
     async allowsHost(asked: Asked & { host: string; question: string }): Promise<boolean> {
       const id = hostQuestionId(asked.build, asked.host)
-      const answer = await askFor(asked, { id, question: asked.question, patienceMs: unlimitedMs })
+      const offer = { options: [{ label: 'Yes' }, { label: 'No' }] }
+      const answer = await askFor(asked, { id, question: asked.question, offer, patienceMs: unlimitedMs })
       return answer !== undefined && readSpokenAnswer(answer.text) === 'approve'
     },
     async questions(userId: string): Promise<BuildQuestion[]> {
