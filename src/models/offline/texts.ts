@@ -17,7 +17,7 @@ export const texts = {
     '- Look up facts, people, promises and days: “When is Anna’s birthday?”, “What do I still owe my sister?”, “What did I tell you last week?”',
     '- Correct: “That is wrong: …”, “Forget my note about …”, “Undo that”',
     '- Remind you: “Remind me tomorrow at 9:00 to call the dentist”, “What are my reminders?”',
-    '- Calculate and tell the time: “What is 17 % of 80?”, “What time is it?”',
+    '- Calculate and tell the time: “What is 17% of 80?”, “What time is it?”',
     '- List your notes, show my status and what I cost: “List my notes”, “Status”',
     '- Use tools: “Fetch https://example.com”, “Search the web for …”, “Run the tool NAME with city Valletta, days 3”',
     `For everything else I need a language model. ${connect}`,

@@ -5,6 +5,7 @@ import { Button } from '../components/controls.tsx'
 import { useToasts } from '../components/feedback.tsx'
 import { Icon } from '../components/icon.tsx'
 import { t } from '../strings/strings.ts'
+import { focusComposer } from './composer.tsx'
 import type { ToolPart } from './conversation.ts'
 
 type Asked = NonNullable<ToolPart['approval']>
@@ -29,6 +30,8 @@ export function Approval({ approval }: { approval: Asked }) {
     setIsBusy(true)
     try {
       await call('approvals.answer', scope ? { id, answer: 'approve', scope } : { id, answer: 'deny' })
+      // The buttons disappear, and the focus with them.
+      focusComposer()
     } catch (error) {
       toasts.failed(error)
     } finally {

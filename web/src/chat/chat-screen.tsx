@@ -62,7 +62,7 @@ function ChatHeader({ session, isCutOff }: { session: PageSession; isCutOff: boo
           title={t.composer.privateHint}
           className="inline-flex items-center gap-1 rounded-full bg-sunken px-2 py-0.5 text-xs text-soft"
         >
-          <Icon name="lock" size={12} /> {t.composer.privateChat}
+          <Icon name="eye_off" size={12} /> {t.composer.privateChat}
         </span>
       )}
       {session.channel !== 'web' && (

@@ -2,6 +2,7 @@ import { createContext, useContext, useState } from 'react'
 import { Button, classes } from '../components/controls.tsx'
 import { Icon } from '../components/icon.tsx'
 import { t } from '../strings/strings.ts'
+import { focusComposer } from './composer.tsx'
 import type { TurnItem } from './conversation.ts'
 
 /** Sends the chosen options as the user's message. False if it was not accepted. */
@@ -21,8 +22,10 @@ export function ChoiceList({ choices }: { choices: NonNullable<TurnItem['choices
 
   async function give(labels: readonly string[]): Promise<void> {
     setIsBusy(true)
-    await send?.(labels.join(', '), id)
+    const isSent = await send?.(labels.join(', '), id)
     setIsBusy(false)
+    // The buttons are disabled now, and cannot keep the focus.
+    if (isSent) focusComposer()
   }
 
   function press(label: string): void {

@@ -4,6 +4,7 @@ import { call, type Reply, useAnswer } from '../api/call.ts'
 import { classes } from '../components/controls.tsx'
 import { useToasts } from '../components/feedback.tsx'
 import { Icon } from '../components/icon.tsx'
+import { useIsConnected } from '../models/connection.ts'
 import { t } from '../strings/strings.ts'
 import type { Conversation } from './conversation.ts'
 import { refreshSessions } from './sessions.tsx'
@@ -14,6 +15,10 @@ export interface NewConversation {
   model: string
   isPrivate: boolean
 }
+
+/** As wide as what is chosen; two of them fit on a phone. */
+const pickerClass =
+  'min-h-7 min-w-0 field-sizing-content truncate rounded-lg bg-transparent px-1 hover:bg-sunken hover:text-ink'
 
 export const usualConversation: NewConversation = { model: '', isPrivate: false }
 
@@ -45,7 +50,8 @@ export function ComposerOptions(props: {
     }
   }
 
-  const models = data?.models ?? []
+  // Without a model there is nothing to choose: the conversation says so itself.
+  const models = (useIsConnected() && data?.models) || []
   return (
     <div className="flex min-h-8 items-center gap-1 px-1 pt-1 text-xs text-soft">
       {models.length > 0 && (
@@ -53,9 +59,9 @@ export function ComposerOptions(props: {
           aria-label={t.composer.model}
           value={model}
           onChange={(event) => void choose(event.target.value)}
-          className="min-h-7 max-w-[55%] truncate rounded-lg bg-transparent px-1 hover:bg-sunken hover:text-ink"
+          className={pickerClass}
         >
-          <option value="">{t.composer.defaultModel(data?.current ?? '')}</option>
+          <option value="">{data?.current ? t.composer.usual(data.current) : t.composer.defaultModel}</option>
           {models.map(({ id }) => (
             <option key={id} value={id}>
               {id}
@@ -70,11 +76,11 @@ export function ComposerOptions(props: {
           title={t.composer.privateHint}
           onClick={() => onChoose({ ...chosen, isPrivate: !chosen.isPrivate })}
           className={classes(
-            'inline-flex min-h-7 items-center gap-1 rounded-lg px-2 hover:text-ink',
+            'inline-flex min-h-7 shrink-0 items-center gap-1 rounded-lg px-2 hover:text-ink',
             chosen.isPrivate ? 'bg-accent-soft font-medium text-ink' : 'hover:bg-sunken',
           )}
         >
-          <Icon name="lock" size={14} /> {t.composer.privateChat}
+          <Icon name="eye_off" size={14} /> {t.composer.privateChat}
         </button>
       )}
       {sessionId !== null && <ModePicker key={`mode-${sessionId}`} sessionId={sessionId} />}
@@ -97,19 +103,22 @@ function ModePicker({ sessionId }: { sessionId: string }) {
   }
 
   return (
-    <select
-      aria-label={t.composer.mode}
-      value={data.mode ?? ''}
-      onChange={(event) => void choose(event.target.value)}
-      className="min-h-7 max-w-[40%] truncate rounded-lg bg-transparent px-1 hover:bg-sunken hover:text-ink"
-    >
-      <option value="">{t.composer.modes.default(usual)}</option>
-      {policyModes.map((mode) => (
-        <option key={mode} value={mode}>
-          {t.composer.modes[mode]}
-        </option>
-      ))}
-    </select>
+    <span className="inline-flex min-w-0 items-center ps-1" title={t.composer.mode}>
+      <Icon name="shield" size={14} />
+      <select
+        aria-label={t.composer.mode}
+        value={data.mode ?? ''}
+        onChange={(event) => void choose(event.target.value)}
+        className={pickerClass}
+      >
+        <option value="">{t.composer.usual(t.composer.modes[usual])}</option>
+        {policyModes.map((mode) => (
+          <option key={mode} value={mode}>
+            {t.composer.modes[mode]}
+          </option>
+        ))}
+      </select>
+    </span>
   )
 }
 
@@ -133,10 +142,10 @@ function Meter({ sessionId, conversation }: { sessionId: string; conversation: C
   const cost = turns.reduce((sum, item) => sum + (item.kind === 'turn' ? (item.costUsd ?? 0) : 0), 0)
   return (
     <span
-      className="ms-auto truncate tabular-nums"
+      className="ms-auto shrink-0 tabular-nums"
       title={t.composer.contextTokens(used.toLocaleString('en-US'), limit.toLocaleString('en-US'))}
     >
-      {t.composer.contextUsed(Math.min(100, Math.round((used / limit) * 100)))}
+      {Math.min(100, Math.round((used / limit) * 100))}%<span className="max-sm:sr-only"> {t.composer.ofContext}</span>
       {cost > 0 && ` · $${cost.toFixed(cost < 0.01 ? 4 : 2)}`}
     </span>
   )

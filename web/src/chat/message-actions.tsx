@@ -127,18 +127,22 @@ function BranchSwitch({ label, all, shown }: { label: string; all: readonly stri
   const actions = useContext(Context)
   const at = all.indexOf(shown)
   if (!actions || all.length < 2 || at < 0) return null
-  const step = (by: number, name: string, icon: IconName) => (
-    <button
-      type="button"
-      aria-label={name}
-      title={name}
-      disabled={!actions.canChange || all[at + by] === undefined}
-      onClick={() => void actions.choose(all[at + by] ?? shown)}
-      className="inline-flex size-7 items-center justify-center rounded hover:bg-sunken hover:text-ink disabled:opacity-40 pointer-coarse:size-9"
-    >
-      <Icon name={icon} size={14} />
-    </button>
-  )
+  const step = (by: number, name: string, icon: IconName) => {
+    const next = actions.canChange ? all[at + by] : undefined
+    return (
+      <button
+        type="button"
+        aria-label={name}
+        title={name}
+        // Not `disabled`, which would take the focus away at the first and the last one.
+        aria-disabled={next === undefined}
+        onClick={() => next !== undefined && void actions.choose(next)}
+        className="inline-flex size-7 items-center justify-center rounded hover:bg-sunken hover:text-ink aria-disabled:opacity-40 pointer-coarse:size-9"
+      >
+        <Icon name={icon} size={14} />
+      </button>
+    )
+  }
   return (
     // biome-ignore lint/a11y/useSemanticElements: a fieldset is for a form.
     <span role="group" aria-label={label} className="inline-flex items-center text-xs text-soft tabular-nums">

@@ -31,7 +31,12 @@ export function ResultFile({ part, sessionId }: FileProps) {
         <span className="shrink-0 text-soft">{sizeOf(part.bytes)}</span>
       </button>
       {isOpen && (
-        <Dialog isOpen onClose={() => setOpen(false)} title={part.name} description={part.path ?? ''}>
+        <Dialog
+          isOpen
+          onClose={() => setOpen(false)}
+          title={part.name}
+          {...(part.path && part.path !== part.name && { description: part.path })}
+        >
           <OpenFile part={part} sessionId={sessionId} />
         </Dialog>
       )}

@@ -135,7 +135,7 @@ function SessionEntry({ session, isHere }: { session: PageSession; isHere: boole
         className={classes('block rounded-lg px-2 py-1.5 hover:bg-ground', isHere && 'bg-ground')}
       >
         <span className="flex items-center gap-1.5">
-          {is_private && <Icon name="lock" size={12} />}
+          {is_private && <Icon name="eye_off" size={12} />}
           <span className={classes('truncate text-sm', isUnread && 'font-semibold')}>{title ?? contact}</span>
           {isUnread && <span className="size-2 shrink-0 rounded-full bg-accent" title={t.chat.unread} />}
           {isUnread && <span className="sr-only">{t.chat.unreadNote}</span>}
@@ -173,7 +173,7 @@ export function SessionList() {
         label={t.chat.searchConversations}
         isLabelHidden
         type="search"
-        placeholder={t.common.search}
+        placeholder={t.chat.searchConversations}
         value={query}
         onChange={(event) => setQuery(event.target.value)}
       />
@@ -205,10 +205,12 @@ export function SessionList() {
       {matches.length === 0 && passages.length === 0 && (
         <p className="px-2 text-sm text-soft">{words.length > 0 ? t.common.noResults : t.chat.noConversationsYet}</p>
       )}
-      <label className="flex items-center gap-2 px-2 text-xs text-soft">
-        <input type="checkbox" checked={showsArchived} onChange={(event) => setShowsArchived(event.target.checked)} />
-        {t.chat.showArchived}
-      </label>
+      {sessions.some(({ state }) => state === 'archived') && (
+        <label className="flex items-center gap-2 px-2 text-xs text-soft">
+          <input type="checkbox" checked={showsArchived} onChange={(event) => setShowsArchived(event.target.checked)} />
+          {t.chat.showArchived}
+        </label>
+      )}
     </div>
   )
 }

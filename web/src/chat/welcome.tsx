@@ -1,4 +1,4 @@
-import { lazy, Suspense, useState } from 'react'
+import { lazy, Suspense, useEffect, useState } from 'react'
 import { call, useAnswer } from '../api/call.ts'
 import { Button } from '../components/controls.tsx'
 import { Notice, useToasts } from '../components/feedback.tsx'
@@ -7,6 +7,7 @@ import { useIsConnected } from '../models/connection.ts'
 import { useWho } from '../shell/account.tsx'
 import { Link } from '../shell/router.tsx'
 import { t } from '../strings/strings.ts'
+import { focusComposer } from './composer.tsx'
 
 /** Loaded only where no model is connected. */
 const ConnectModel = lazy(async () => ({ default: (await import('../models/connect-model.tsx')).ConnectModel }))
@@ -88,6 +89,11 @@ export function Welcome({ onAsk }: { onAsk(text: string): unknown }) {
     ...(isNew ? [t.setup.calculate] : [t.chat.whatDoKnowAbout]),
     ...(isConnected ? [t.chat.buildToolTellsMe] : []),
   ]
+
+  // The form disappears when a model is connected: the next step is a message.
+  useEffect(() => {
+    if (isConnected) focusComposer()
+  }, [isConnected])
 
   function refresh(): void {
     known.refresh()

@@ -156,7 +156,8 @@ export function Dialog(props: {
   /** The element that opened it may be gone, such as a menu item: then the focus goes to the content. */
   function giveFocusBack(event: Event): void {
     event.preventDefault()
-    const target = opener.current?.isConnected ? opener.current : document.getElementById('main')
+    const { current } = opener
+    const target = current?.isConnected && current !== document.body ? current : document.getElementById('main')
     if (target instanceof HTMLElement) target.focus()
   }
 

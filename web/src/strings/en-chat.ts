@@ -87,17 +87,17 @@ export const chatStrings = {
 
 export const composer = {
   model: 'Model',
-  defaultModel: (model: string) => (model === '' ? 'Default model' : `Default (${model})`),
+  defaultModel: 'Default model',
+  usual: (choice: string) => `${choice} (default)`,
   mode: 'Permission mode',
   modes: {
-    default: (usual: string) => `Asks: ${usual} (default)`,
-    strict: 'Asks: strict',
-    balanced: 'Asks: balanced',
-    trusting: 'Asks: trusting',
+    strict: 'Strict',
+    balanced: 'Balanced',
+    trusting: 'Trusting',
   },
   privateChat: 'Private conversation',
   privateHint: 'Nothing of this conversation is remembered.',
-  contextUsed: (percent: number) => `${percent}% of context`,
+  ofContext: 'of context',
   contextTokens: (used: string, limit: string) =>
     `${used} of ${limit} tokens are used until the oldest part is summarized`,
   largerThanLimit20: (names: string) => `Not attached, larger than 20 MB: ${names}`,

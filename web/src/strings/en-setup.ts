@@ -43,7 +43,7 @@ export const setup = {
   ],
   askAllergic: 'What am I allergic to?',
   askBirthday: 'When is Anna’s birthday?',
-  calculate: 'What is 17 % of 80?',
+  calculate: 'What is 17% of 80?',
 }
 
 export const grants = {
