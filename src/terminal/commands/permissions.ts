@@ -8,7 +8,7 @@ export const listPermissions = apiCommand(
   permissions,
   (api) => api.list(),
   (reply) => ({
-    empty: `No standing permissions. Familiar asks as "${reply.mode}" says.`,
+    empty: `No standing permissions. The mode is ${reply.mode}.`,
     header: ['Tool', 'May', 'Destination', 'Where', 'Since', 'Id'],
     rows: reply.permissions.map((given) => [
       given.tool ?? 'every tool',
