@@ -8,8 +8,7 @@ import { createIds } from '../base/ids.ts'
 import type { Database } from '../storage/database.ts'
 import type { ApprovalRow } from '../storage/tables.ts'
 import { type Approval, type Approvals, boundIn, createApprovals, type GuardedCall } from './approvals.ts'
-import { createGrants } from './permissions.ts'
-import { sealOf } from './seal.ts'
+import { createGrants, sealOf } from './permissions.ts'
 
 const minute = 60_000
 const key = new Uint8Array(32).fill(1)

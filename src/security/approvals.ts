@@ -6,8 +6,7 @@ import { type Json, type Label, subagentChannel } from '../protocol/messages.ts'
 import type { ApprovalScope, Effect } from '../protocol/permissions.ts'
 import type { Database, Writer } from '../storage/database.ts'
 import type { ApprovalRow } from '../storage/tables.ts'
-import { type Grants, grantsOf, type Reach, scopesOf } from './permissions.ts'
-import { sealOf, sealsMatch } from './seal.ts'
+import { type Grants, grantsOf, type Reach, scopesOf, sealOf, sealsMatch } from './permissions.ts'
 
 /** A question about one call, and the user's answer to it. `arguments` is canonical JSON. */
 export type Approval = ReturnType<typeof fromRow>

@@ -1,7 +1,9 @@
+import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { Clock } from '../base/clock.ts'
 import type { Ids } from '../base/ids.ts'
-import { camelKeys } from '../base/json.ts'
+import { camelKeys, canonicalJson } from '../base/json.ts'
 import { FamiliarError } from '../protocol/errors.ts'
+import type { Json } from '../protocol/messages.ts'
 import {
   type ApprovalScope,
   approvalScopes,
@@ -11,7 +13,6 @@ import {
 } from '../protocol/permissions.ts'
 import type { Database, Writer } from '../storage/database.ts'
 import type { GrantRow } from '../storage/tables.ts'
-import { sealOf, sealsMatch } from './seal.ts'
 
 /** The kinds of content that a session has seen; they are never reset (SEC-6). */
 export interface Seen {
@@ -211,4 +212,15 @@ function boundIn(row: Omit<GrantRow, 'seal' | 'given_at' | 'given_from'>) {
 
 function fromRow({ seal: _seal, ...row }: GrantRow) {
   return { ...camelKeys(row), effect: row.effect as Effect }
+}
+
+/** A program that can write the row but does not have the key cannot make this. */
+export function sealOf(bound: Json, key: Uint8Array): string {
+  return createHmac('sha256', key).update(canonicalJson(bound)).digest('hex')
+}
+
+export function sealsMatch(bound: Json, seal: string, key: Uint8Array): boolean {
+  const expected = Buffer.from(sealOf(bound, key))
+  const found = Buffer.from(seal)
+  return expected.length === found.length && timingSafeEqual(expected, found)
 }

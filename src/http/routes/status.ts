@@ -1,7 +1,8 @@
 import type { Costs } from '../../agent/costs.ts'
 import { stateOf } from '../../base/telemetry/monitor.ts'
+import * as setupApi from '../../protocol/setup.ts'
 import * as api from '../../protocol/status.ts'
-import type { HttpDependencies, HttpHome } from '../dependencies.ts'
+import type { HttpDependencies, HttpHome, HttpSetup } from '../dependencies.ts'
 import { callerOf } from '../guards.ts'
 import { handle, type Route } from '../route.ts'
 
@@ -52,7 +53,7 @@ export function createCostRoutes(costs: Costs): Route[] {
   ]
 }
 
-/** The state of the home, its configuration and its models. The configuration changes only in its files (SEC-4). */
+/** The state of the home, its configuration and its models. */
 export function createHomeRoutes(home: HttpHome): Route[] {
   async function doctorReply(network: boolean) {
     const findings = await home.examine({ network })
@@ -68,5 +69,16 @@ export function createHomeRoutes(home: HttpHome): Route[] {
       const { userId, isOwner } = callerOf(context)
       return home.models(userId, isOwner)
     }),
+  ]
+}
+
+/** Connecting models and changing settings. None of these routes names a program or a path (SEC-4a). */
+export function createSetupRoutes(setup: HttpSetup): Route[] {
+  return [
+    handle(setupApi.setup.offers, async () => ({ providers: await setup.offers() })),
+    handle(setupApi.setup.tryProvider, ({ body }) => setup.tryProvider(body)),
+    handle(setupApi.setup.connect, ({ body }) => setup.connect(body)),
+    handle(setupApi.setup.change, ({ params, body }) => setup.change(params.key, body.value)),
+    handle(setupApi.setup.telegram, ({ body }) => setup.setTelegram(body)),
   ]
 }
