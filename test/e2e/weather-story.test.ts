@@ -140,7 +140,8 @@ it.skipIf(!hasBubblewrap)(
     await before.close({ keep: true })
     const after = await start(before.home)
     telegram.say(owner, 'Are you there?')
-    await expect.poll(() => textsToOwner().filter((text) => text === 'It waits for your answer.').length).toBe(2)
+    const repeated = () => textsToOwner().filter((text) => text === 'It waits for your answer.').length
+    await expect.poll(repeated, { timeout: minute }).toBe(2)
     expect(await stateOfBuild(after)).toBe('waiting')
     expect(questions()).toHaveLength(1)
 
