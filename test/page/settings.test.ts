@@ -56,7 +56,7 @@ describePage('the home in the page', () => {
     await page.getByLabel('Remember conversations').check()
     await expect.poll(text).toContain('conversations = true')
     await page.goto(`${url}/settings`)
-    await page.getByLabel('Name of the agent').fill('Nelly')
+    await page.getByLabel('Agent name').fill('Nelly')
     await page.keyboard.press('Enter')
     await expect.poll(text).toContain('name = "Nelly"')
     await page.goto(`${url}/models`)

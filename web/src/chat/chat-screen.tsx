@@ -104,6 +104,7 @@ function ChatHeader({ session, isCutOff }: { session: PageSession; isCutOff: boo
         >
           <TextField
             label={t.common.title}
+            autoFocus
             value={title ?? ''}
             maxLength={200}
             onChange={(event) => setTitle(event.target.value)}

@@ -145,8 +145,12 @@ function Meter({ sessionId, conversation }: { sessionId: string; conversation: C
       className="ms-auto shrink-0 tabular-nums"
       title={t.composer.contextTokens(used.toLocaleString('en-US'), limit.toLocaleString('en-US'))}
     >
-      {Math.min(100, Math.round((used / limit) * 100))}%<span className="max-sm:sr-only"> {t.composer.ofContext}</span>
-      {cost > 0 && ` · $${cost.toFixed(cost < 0.01 ? 4 : 2)}`}
+      {Math.min(100, Math.round((used / limit) * 100))}%
+      <span className="max-sm:sr-only">
+        {' '}
+        {t.composer.ofContext}
+        {cost > 0 && ` · $${cost.toFixed(cost < 0.01 ? 4 : 2)}`}
+      </span>
     </span>
   )
 }

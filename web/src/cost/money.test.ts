@@ -19,7 +19,7 @@ describe('money', () => {
 
   it('rounds shares, but never to zero', () => {
     const plain = (share: number) => percent(share).replaceAll('\u00a0', ' ')
-    expect([0, 0.001, 0.5, 0.999, 1].map(plain)).toEqual(['0 %', '< 1 %', '50 %', '> 99 %', '100 %'])
+    expect([0, 0.001, 0.5, 0.999, 1].map(plain)).toEqual(['0%', '< 1%', '50%', '> 99%', '100%'])
     expect(cachedShare({ input_tokens: 0, cache_read_tokens: 0 })).toBeNull()
     expect(cachedShare({ input_tokens: 200, cache_read_tokens: 50 })).toBe(0.25)
   })

@@ -36,9 +36,9 @@ export const shortCount = (amount: number) => short.format(amount)
 export function percent(share: number): string {
   const rounded = Math.round(share * 100)
   // A little is not nothing, and nearly all is not all.
-  if (rounded === 0 && share > 0) return '<\u00a01\u00a0%'
-  if (rounded === 100 && share < 1) return '>\u00a099\u00a0%'
-  return `${rounded}\u00a0%`
+  if (rounded === 0 && share > 0) return '<\u00a01%'
+  if (rounded === 100 && share < 1) return '>\u00a099%'
+  return `${rounded}%`
 }
 
 /** The share of input tokens from the provider's cache; null without input. */

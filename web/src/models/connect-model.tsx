@@ -69,7 +69,10 @@ function ConnectProvider({ offer, onConnected }: { offer: ProviderOffer; onConne
 
   // The next step: by keyboard the focus is there already.
   useEffect(() => {
-    if (tried?.ok) modelField.current?.querySelector<HTMLElement>('select, input')?.focus()
+    if (!tried?.ok) return
+    modelField.current?.querySelector<HTMLElement>('select, input')?.focus()
+    // The button below is in view as well.
+    modelField.current?.closest('form')?.scrollIntoView({ block: 'end' })
   }, [tried])
 
   function described() {

@@ -47,7 +47,7 @@ export function KeyList() {
         [['Esc'], t.palette.stopReply],
         [['/'], t.palette.startCommands],
         [['@'], t.palette.mentionAFile],
-        [['@', '@'], 'A block'],
+        [['@', '@'], t.palette.mentionANote],
         [['Alt', 'V'], t.palette.holdToTalk],
         [['Alt', 'Shift', 'V'], t.palette.handsFreeVoice],
       ],

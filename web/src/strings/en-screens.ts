@@ -42,6 +42,7 @@ export const palette = {
   stopReply: 'Stop reply',
   startCommands: 'Start with / for commands',
   mentionAFile: 'Mention a file',
+  mentionANote: 'Mention a note',
   holdToTalk: 'Hold to talk',
   handsFreeVoice: 'Hands-free voice',
   goTo: 'Go to',

@@ -75,7 +75,7 @@ export const options = {
   restart: (names: string) => `Restart Familiar to apply: ${names}`,
   readOnly: 'Settings can be changed in a browser on the machine itself, or in a terminal there:',
   general: 'General',
-  agentName: 'Name of the agent',
+  agentName: 'Agent name',
   permissions: 'Permissions',
   permissionsIntro: 'When Familiar asks before it acts.',
   mode: 'Permission mode',
