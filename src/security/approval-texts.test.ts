@@ -26,6 +26,8 @@ describe('approvalQuestion', () => {
     expect(ask({ command: 'ls' }, 'exec:host', 'host')).toBe(
       'Let send run on this computer, outside the sandbox? With: command = ls.',
     )
+    expect(ask({}, 'build:weather', 'later')).toBe(`Let send build the tool weather? ${reason}`)
+    expect(ask({}, 'schedule', 'later')).toBe(`Let send plan a message for later? ${reason}`)
     expect(ask({ body: 'a, b = c' }, 'ann@example.org', 'send')).toBe(
       'Let send send this to ann@example.org? It would send: body = "a, b = c".',
     )

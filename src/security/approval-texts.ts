@@ -111,12 +111,18 @@ function actionOf({ effect, destination }: { effect: string | null; destination:
     case 'send':
       return where === null ? 'send this to other people' : `send this to ${placeOf(where)}`
     case 'later':
-      return 'act later, when you are not here'
+      return laterAction(where)
     case 'change':
       return 'change your data'
     default:
       return where === null ? 'use the network' : actionAt(where)
   }
+}
+
+function laterAction(destination: string | null): string {
+  if (destination === 'schedule') return 'plan a message for later'
+  const [, tool] = /^build:(.+)$/.exec(destination ?? '') ?? []
+  return tool === undefined ? 'act later, when you are not here' : `build the tool ${tool}`
 }
 
 function actionAt(destination: string): string {
