@@ -165,16 +165,19 @@ export function createGrants(dependencies: {
 
     /** Whether the user allowed every part of the call before, for this conversation or for all. */
     async covers(writer: Writer, call: { userId: string; sessionIds: readonly string[]; tool: string; reach: Reach }) {
-      const wanted = grantsOf(call.reach)
+      const wanted = grantsOf(call.reach).map((destination) => coveringDestinations(destination, call.reach.kind))
       if (wanted.length === 0) return false
       const rows = await select(writer, call.userId)
         .where('subject', '=', call.tool)
         .where('effect', '=', call.reach.kind)
+        .where('destination', 'in', [...new Set(wanted.flat())])
         .execute()
-      const valid = rows.filter(
-        (row) => holds(row) && (row.session_id === null || call.sessionIds.includes(row.session_id)),
+      const valid = new Set(
+        rows
+          .filter((row) => (row.session_id === null || call.sessionIds.includes(row.session_id)) && holds(row))
+          .map(({ destination }) => destination),
       )
-      return wanted.every((destination) => valid.some((row) => matches(row.destination, destination, call.reach.kind)))
+      return wanted.every((covering) => covering.some((destination) => valid.has(destination)))
     },
 
     async list(userId: string): Promise<Grant[]> {
@@ -196,12 +199,14 @@ export function createGrants(dependencies: {
   }
 }
 
-/** A rule for commands may end in ` *`: any further words. */
-function matches(granted: string, wanted: string, effect: Effect): boolean {
-  if (effect !== 'host') return granted === wanted || isDeclared(wanted, [granted])
-  if (!granted.endsWith(' *')) return granted === wanted
-  const prefix = granted.slice(0, -2)
-  return wanted === prefix || wanted.startsWith(`${prefix} `)
+const maxRuleWords = 64
+
+/** The destinations of grants that cover this one. A rule for commands may end in ` *`: any further words. */
+function coveringDestinations(wanted: string, effect: Effect): string[] {
+  if (effect !== 'host') return [wanted, originOf(wanted) ?? wanted]
+  const words = wanted.split(' ')
+  const beginnings = words.slice(0, maxRuleWords).map((_, at) => `${words.slice(0, at + 1).join(' ')} *`)
+  return [wanted, ...beginnings]
 }
 
 /** Everything that the grant covers: a program that can write the row but lacks the key cannot make its seal. */
