@@ -6,6 +6,8 @@ import { findFaults } from './support/find-faults.ts'
 import { openPage, say } from './support/open-page.ts'
 
 const log = (page: Page) => page.getByRole('log', { name: 'Conversation' })
+const hasFocus = (page: Page) =>
+  page.getByRole('combobox', { name: 'Message' }).evaluate((field) => field.matches(':focus'))
 const asks = {
   toolCalls: [
     {
@@ -23,7 +25,7 @@ const asks = {
 }
 
 describePage('questions in the page', () => {
-  it('LOOP-4a an option is chosen with a button, is the user’s message, and stays chosen after a reload', async () => {
+  it('LOOP-4a PAGE-4 an option is chosen with a button, is the user’s message, and stays chosen after a reload', async () => {
     const { page, fake } = await openPage()
     fake.reply([asks, { text: 'The late one, then.' }])
     await say(page, 'Book it')
@@ -35,6 +37,7 @@ describePage('questions in the page', () => {
     await late.focus()
     await page.keyboard.press('Enter')
     await log(page).getByText('The late one, then.').waitFor()
+    await expect.poll(() => hasFocus(page)).toBe(true)
     expect(JSON.stringify(fake.requests.at(-1)?.bytes)).toContain('The user chose: The late one')
     for (const isReloaded of [false, true]) {
       if (isReloaded) await page.reload()
@@ -81,7 +84,7 @@ describePage('questions in the page', () => {
     return { ...opened, sent, asked: log(opened.page).getByRole('region', { name: 'Approval needed' }) }
   }
 
-  it('SEC-16 an approval is a sentence with four answers; one is given by keyboard, and stays after a reload', async () => {
+  it('SEC-16 PAGE-4 an approval is a sentence with four answers; one is given by keyboard, and stays after a reload', async () => {
     const { page, asked, sent } = await open()
     await asked.getByText('Let post_letter send this to mail.example?').waitFor()
     expect(await asked.locator('strong').allTextContents()).toEqual(['post_letter', 'mail.example'])
@@ -94,6 +97,7 @@ describePage('questions in the page', () => {
     await asked.getByRole('button', { name: 'Allow in this conversation' }).focus()
     await page.keyboard.press('Enter')
     await log(page).getByText('Right.').waitFor()
+    await expect.poll(() => hasFocus(page)).toBe(true)
     expect(sent).toHaveLength(1)
     for (const isReloaded of [false, true]) {
       if (isReloaded) await page.reload()

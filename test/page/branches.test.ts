@@ -18,7 +18,7 @@ function numbered(fake: OpenedPage['fake']): void {
 }
 
 describePage('branches in a conversation', () => {
-  it('SESS-11 PAGE-12 an answer is made again, and its versions are switched, also in another tab and after a reload', async () => {
+  it('SESS-11 PAGE-12 PAGE-4 an answer is made again, and its versions are switched, also in another tab and after a reload', async () => {
     const { page, fake } = await openPage()
     numbered(fake)
     await say(page, 'Tell me of Ghent')
@@ -34,12 +34,18 @@ describePage('branches in a conversation', () => {
     await other.goto(place)
     await shown(other, 'Answer 2.').waitFor()
 
-    await versions(page).getByRole('button', { name: 'Previous version' }).click()
+    await versions(page).getByRole('button', { name: 'Previous version' }).focus()
+    await page.keyboard.press('Enter')
     for (const tab of [page, other]) {
       await shown(tab, 'Answer 1.').waitFor()
       await shown(tab, 'Answer 2.').waitFor({ state: 'detached' })
       await versions(tab).getByText('1/2').waitFor()
     }
+    const isFocused = () =>
+      versions(page)
+        .getByRole('button', { name: 'Previous version' })
+        .evaluate((button) => button.matches(':focus'))
+    await expect.poll(isFocused).toBe(true)
     await say(page, 'And of Bruges?')
     await shown(page, 'Answer 3.').waitFor()
     const sent = fake.requests.at(-1)?.bytes ?? ''

@@ -17,7 +17,7 @@ describePage('cost in the page', () => {
     await page.getByRole('img', { name: /Dollars by day and model/ }).waitFor()
     const models = page.getByRole('list', { name: 'Cost by model' })
     expect(await models.textContent()).toContain('fake/main')
-    expect(await models.textContent()).toContain('75\u00a0% cached')
+    expect(await models.textContent()).toContain('75% cached')
     expect(await page.getByRole('list', { name: 'Cost by purpose' }).textContent()).toContain('Conversations')
     // Text of the user is shown as text, also when it looks like HTML.
     await page.getByRole('list', { name: 'Cost by conversation' }).getByText('Hi <b>there</b>').waitFor()

@@ -73,7 +73,7 @@ describePage('the first run', () => {
     await page.getByText('local/main answers from now on.').waitFor()
     await page.getByRole('heading', { name: 'Connect a model' }).waitFor({ state: 'detached' })
     provider.reply({ text: 'Good morning from the model.' })
-    await tabTo(page, /^Message$/)
+    await expect.poll(() => focused(page)).toBe('Message')
     await page.keyboard.type('Good morning')
     await page.keyboard.press('Enter')
     await log(page).getByText('Good morning from the model.').waitFor()

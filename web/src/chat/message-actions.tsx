@@ -1,4 +1,4 @@
-import { createContext, type ReactNode, useContext, useEffect, useMemo, useState } from 'react'
+import { createContext, type ReactNode, useContext, useEffect, useMemo, useRef, useState } from 'react'
 import type { MessageBranches } from '../../../src/protocol/page.ts'
 import { call } from '../api/call.ts'
 import { Button, CopyButton, classes } from '../components/controls.tsx'
@@ -122,10 +122,20 @@ function Action(props: { icon: IconName; label: string; isDisabled?: boolean; on
   )
 }
 
+/** A pressed button of a switch: the other version has its own, which gets the focus. */
+let pressed: { shown: string; name: string } | undefined
+
 /** `‹ 2/3 ›`: the alternatives at one place, and the way to the others. */
 function BranchSwitch({ label, all, shown }: { label: string; all: readonly string[]; shown: string }) {
   const actions = useContext(Context)
+  const group = useRef<HTMLSpanElement>(null)
   const at = all.indexOf(shown)
+  useEffect(() => {
+    if (pressed?.shown !== shown || at < 0) return
+    const button = group.current?.querySelector<HTMLElement>(`[aria-label="${pressed.name}"]`)
+    if (button && document.activeElement === document.body) button.focus()
+    pressed = undefined
+  }, [shown, at])
   if (!actions || all.length < 2 || at < 0) return null
   const step = (by: number, name: string, icon: IconName) => {
     const next = actions.canChange ? all[at + by] : undefined
@@ -136,7 +146,11 @@ function BranchSwitch({ label, all, shown }: { label: string; all: readonly stri
         title={name}
         // Not `disabled`, which would take the focus away at the first and the last one.
         aria-disabled={next === undefined}
-        onClick={() => next !== undefined && void actions.choose(next)}
+        onClick={() => {
+          if (next === undefined) return
+          pressed = { shown: next, name }
+          void actions.choose(next)
+        }}
         className="inline-flex size-7 items-center justify-center rounded hover:bg-sunken hover:text-ink aria-disabled:opacity-40 pointer-coarse:size-9"
       >
         <Icon name={icon} size={14} />
@@ -145,7 +159,12 @@ function BranchSwitch({ label, all, shown }: { label: string; all: readonly stri
   }
   return (
     // biome-ignore lint/a11y/useSemanticElements: a fieldset is for a form.
-    <span role="group" aria-label={label} className="inline-flex items-center text-xs text-soft tabular-nums">
+    <span
+      ref={group}
+      role="group"
+      aria-label={label}
+      className="inline-flex items-center text-xs text-soft tabular-nums"
+    >
       {step(-1, t.chat.previousVersion, 'chevron_left')}
       <span aria-live="polite">
         {at + 1}/{all.length}

@@ -26,7 +26,11 @@ export function Tabs(props: { label: string; tabs: readonly Tab[]; value: string
           <Primitive.Trigger
             key={tab.name}
             value={tab.name}
-            className="-mb-px shrink-0 -outline-offset-2 border-b-2 border-transparent px-3 py-2 text-sm font-medium text-soft hover:text-ink data-[state=active]:border-accent data-[state=active]:text-ink"
+            // The primitive focuses a pressed tab by script, which the browser takes for the keyboard.
+            onPointerDown={({ currentTarget }) => currentTarget.setAttribute('data-pressed', '')}
+            onKeyDown={({ currentTarget }) => currentTarget.removeAttribute('data-pressed')}
+            onBlur={({ currentTarget }) => currentTarget.removeAttribute('data-pressed')}
+            className="-mb-px data-pressed:outline-none shrink-0 -outline-offset-2 border-b-2 border-transparent px-3 py-2 text-sm font-medium text-soft hover:text-ink data-[state=active]:border-accent data-[state=active]:text-ink"
           >
             {tab.label}
           </Primitive.Trigger>
