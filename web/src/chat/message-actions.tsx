@@ -133,7 +133,9 @@ function BranchSwitch({ label, all, shown }: { label: string; all: readonly stri
   useEffect(() => {
     if (pressed?.shown !== shown || at < 0) return
     const button = group.current?.querySelector<HTMLElement>(`[aria-label="${pressed.name}"]`)
-    if (button && document.activeElement === document.body) button.focus()
+    // Until the pressed button is gone, it has the focus itself.
+    if (!button || document.activeElement !== document.body) return
+    button.focus()
     pressed = undefined
   }, [shown, at])
   if (!actions || all.length < 2 || at < 0) return null
