@@ -17,7 +17,11 @@ export const permissions: Migration = {
       .addColumn('expires_at', 'bigint')
       .addColumn('seal', 'text', (column) => column.notNull())
       .execute()
-    await db.schema.createIndex('grants_by_subject').on('grants').columns(['user_id', 'subject', 'destination']).execute()
+    await db.schema
+      .createIndex('grants_by_subject')
+      .on('grants')
+      .columns(['user_id', 'subject', 'destination'])
+      .execute()
     await db.schema.alterTable('sessions').addColumn('mode', 'text').execute()
     await db.schema.alterTable('approvals').addColumn('effect', 'text').execute()
     await db.schema.alterTable('approvals').addColumn('grants', 'text').execute()
