@@ -74,6 +74,7 @@ describePage('the first run', () => {
     await page.getByRole('heading', { name: 'Connect a model' }).waitFor({ state: 'detached' })
     provider.reply({ text: 'Good morning from the model.' })
     await expect.poll(() => focused(page)).toBe('Message')
+    await page.getByRole('combobox', { name: 'Model' }).getByText('local/main (default)').waitFor({ state: 'attached' })
     await page.keyboard.type('Good morning')
     await page.keyboard.press('Enter')
     await log(page).getByText('Good morning from the model.').waitFor()

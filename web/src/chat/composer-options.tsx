@@ -32,7 +32,8 @@ export function ComposerOptions(props: {
 }) {
   const { sessionId, session, conversation, chosen, onChoose } = props
   const toasts = useToasts()
-  const { data } = useAnswer('home.models', {})
+  // Without a model there is nothing to choose; one that is connected is shown at once.
+  const { data } = useAnswer('home.models', useIsConnected() ? {} : null)
   const [picked, setPicked] = useState<{ id: string; model: string }>()
   const own = picked?.id === sessionId ? picked?.model : session?.model
   const model = sessionId === null ? chosen.model : (own ?? '')
@@ -50,8 +51,7 @@ export function ComposerOptions(props: {
     }
   }
 
-  // Without a model there is nothing to choose: the conversation says so itself.
-  const models = (useIsConnected() && data?.models) || []
+  const models = data?.models ?? []
   return (
     <div className="flex min-h-8 items-center gap-1 px-1 pt-1 text-xs text-soft">
       {models.length > 0 && (

@@ -165,7 +165,7 @@ function BranchSwitch({ label, all, shown }: { label: string; all: readonly stri
       ref={group}
       role="group"
       aria-label={label}
-      className="inline-flex items-center text-xs text-soft tabular-nums"
+      className="inline-flex shrink-0 items-center text-xs text-soft tabular-nums"
     >
       {step(-1, t.chat.previousVersion, 'chevron_left')}
       <span aria-live="polite">
@@ -254,9 +254,9 @@ export function TurnActions({
   const place = actions?.branches.find(({ message_id }) => asked?.ownIds.includes(message_id))
   const isUnfinished = turn.outcome === 'stopped' || turn.outcome === 'round_limit' || isCut(spoken)
   return (
-    <footer className="mt-1 flex min-h-7 flex-wrap items-center text-xs text-soft">
+    <footer className="mt-1 flex min-h-7 items-start text-xs text-soft">
       {place && <BranchSwitch label={t.chat.versionsOfAnswer} all={place.answers} shown={place.message_id} />}
-      <div className={classes('flex flex-wrap items-center', onDemand)}>
+      <div className={classes('flex min-w-0 flex-1 flex-wrap items-center', onDemand)}>
         {spoken !== '' && <CopyButton text={spoken} />}
         {spoken !== '' && <Action icon="quote" label={t.chat.quote} onClick={() => quote(spoken)} />}
         {asked && actions?.canChange && (
