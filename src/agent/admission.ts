@@ -110,11 +110,11 @@ export function createAdmission(dependencies: ConversationDependencies, { runner
       refuseClosing()
       const { userId, channel, contact, key, ...rest } = checkInbound(inbound, settings.maxMessageCharacters)
       refuseOurNames(dependencies.tools.viewOf(userId), rest.clientTools ?? [])
-      const tier = rest.tier ?? settings.tierOf(rest.source)
-      dependencies.context.requireTier(tier)
+      const profile = rest.tier ?? settings.profileOf(rest.source)
+      dependencies.context.requireProfile(profile)
       const sessionKey = { userId, channel, contact }
       const label = rest.label ?? labelOfSource(rest.source)
-      const payload = { ...rest, tier, ...(label && { label }) }
+      const payload = { ...rest, tier: profile, ...(label && { label }) }
       const mayStart = key === undefined && !also && rest.immediate && rest.answers === undefined
       const started = mayStart ? await startAtOnce(sessionKey, payload) : undefined
       if (started) return started
@@ -276,9 +276,9 @@ export function createAnswerApproval(dependencies: {
   approvals: Approvals
   sessions: Sessions
   inbox: Inbox
-  tierOf(source: string): string
+  profileOf(source: string): string
 }) {
-  const { database, approvals, sessions, inbox, tierOf } = dependencies
+  const { database, approvals, sessions, inbox, profileOf } = dependencies
 
   /** Lets the session continue that asked. Undefined if it is archived. */
   async function admitIn(
@@ -295,7 +295,7 @@ export function createAnswerApproval(dependencies: {
       sender: approvalSource,
       // Work in the background has one queue per channel, and its source names it.
       source: isWorkChannel(session.channel) ? session.channel : approvalSource,
-      tier: tierOf(session.channel),
+      tier: profileOf(session.channel),
       immediate: true,
       metadata: { approvalId: approval.id, answer: approval.state === 'denied' ? 'deny' : 'approve', scope },
       label: 'internal',

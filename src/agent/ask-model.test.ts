@@ -33,8 +33,8 @@ afterEach(async () => {
 })
 
 async function ask(models: LanguageModel[], options: { perDay?: number; signal?: AbortSignal } = {}) {
-  const caps = { perMessageNanousd: null, perDayNanousd: options.perDay ?? null, perMonthNanousd: null }
-  const ledger = createLedger({ database, clock, ids, caps: () => caps })
+  const limits = { perMessageNanousd: null, perDayNanousd: options.perDay ?? null, perMonthNanousd: null }
+  const ledger = createLedger({ database, clock, ids, limits: () => limits })
   const routes = { route: () => models, byId: () => undefined, list: () => models }
   const askModel = createAskModel({ database, ledger, modelsOf: () => routes, clock, random: () => 0 })
   const { signal = new AbortController().signal } = options

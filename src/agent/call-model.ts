@@ -190,7 +190,7 @@ export async function askOnce(
     ...plan,
     reservation: await database.write((writer) => reserveCall(ledger, writer, plan)),
     request: {
-      system: [{ name: call.purpose, tier: 'stable', text: system }],
+      system: [{ name: call.purpose, layer: 'stable', text: system }],
       messages: [{ role: 'user', parts: [{ type: 'text', text }] }],
       tools: [],
       loadMedia: () => Promise.reject(new Error('A background request cannot contain media')),

@@ -248,7 +248,7 @@ export function reportContext(facts: {
     thresholdTokens,
     blocks: [
       { name: 'tools', tier: 'stable', tokens: estimateTokens(JSON.stringify(offered)), cached: begun },
-      ...system.map(({ name, tier, text }) => ({ name, tier, tokens: estimateTokens(text), cached: begun })),
+      ...system.map(({ name, layer, text }) => ({ name, tier: layer, tokens: estimateTokens(text), cached: begun })),
       { name: 'conversation', tier: 'history', tokens: sum(0, counted.entries), cached: true },
       { name: 'new messages', tier: 'dynamic', tokens: sum(counted.entries, entries.length), cached: false },
     ].filter((block) => block.tokens > 0),

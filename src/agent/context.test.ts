@@ -17,12 +17,12 @@ beforeEach(() => {
 
 afterEach(() => rmSync(workspace, { recursive: true, force: true }))
 
-const tiers = { full: ['MEMORY.md', 'SOUL.md', 'AGENTS.md', 'TOOLS.md'], operational: ['SOUL.md', 'HEARTBEAT.md'] }
+const profiles = { full: ['MEMORY.md', 'SOUL.md', 'AGENTS.md', 'TOOLS.md'], operational: ['SOUL.md', 'HEARTBEAT.md'] }
 
 function open() {
   return createContext({
     workspace,
-    tiers: () => tiers,
+    profiles: () => profiles,
     readTextFile: createTextFileCache(systemClock()),
     timeZone: 'UTC',
   })
@@ -34,7 +34,7 @@ describe('CTX-1 blocks', () => {
   it('CTX-1 stable blocks come first, missing files are left out, the same files give the same bytes', () => {
     const context = open()
     const blocks = context.system('full')
-    expect(blocks.map(({ name, tier }) => [name, tier])).toEqual([
+    expect(blocks.map(({ name, layer }) => [name, layer])).toEqual([
       ['core', 'stable'],
       ['SOUL.md', 'stable'],
       ['AGENTS.md', 'stable'],

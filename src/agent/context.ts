@@ -57,31 +57,31 @@ export type Context = ReturnType<typeof createContext>
 export function createContext(dependencies: {
   workspace: string
   /** The workspace files of each prompt profile, from the current config. */
-  tiers: () => Record<string, readonly string[]>
+  profiles: () => Record<string, readonly string[]>
   readTextFile: (path: string) => string | undefined
   timeZone: string
   /** The initial texts of the workspace, which belong to no user. */
   starterTexts?: readonly string[]
 }) {
-  const { workspace, tiers, readTextFile, timeZone, starterTexts = [] } = dependencies
+  const { workspace, profiles, readTextFile, timeZone, starterTexts = [] } = dependencies
   const formatNow = new Intl.DateTimeFormat('en-GB', { dateStyle: 'full', timeStyle: 'short', timeZone })
 
-  function filesOf(tier: string): readonly string[] {
-    const known = tiers()
-    const names = known[tier]
+  function filesOf(profile: string): readonly string[] {
+    const known = profiles()
+    const names = known[profile]
     if (names) return names
     const list = Object.keys(known).join(', ')
-    throw new FamiliarError('bad_request', `Unknown prompt profile "${tier}". Known profiles: ${list}`)
+    throw new FamiliarError('bad_request', `Unknown prompt profile "${profile}". Known profiles: ${list}`)
   }
 
   const read = (name: string) => readTextFile(join(workspace, name))?.trim()
 
   return {
-    requireTier: (tier: string) => void filesOf(tier),
+    requireProfile: (profile: string) => void filesOf(profile),
     /** The blocks of a prompt profile, stable ones first. */
-    system(tier: string): SystemBlock[] {
-      const names = filesOf(tier)
-      const blocks: SystemBlock[] = [{ name: 'core', tier: 'stable', text: corePrompt }]
+    system(profile: string): SystemBlock[] {
+      const names = filesOf(profile)
+      const blocks: SystemBlock[] = [{ name: 'core', layer: 'stable', text: corePrompt }]
       for (const isStable of [true, false]) {
         for (const name of names.filter((file) => stableFiles.includes(file) === isStable)) {
           const text = read(name)
@@ -89,7 +89,7 @@ export function createContext(dependencies: {
           const shown = truncateText(toStorableText(text), maxFileCharacters)
           blocks.push({
             name,
-            tier: isStable ? 'stable' : 'semi_stable',
+            layer: isStable ? 'stable' : 'semi_stable',
             text: `<file name="${name}">\n${shown}\n</file>`,
           })
         }
@@ -97,8 +97,8 @@ export function createContext(dependencies: {
       return blocks
     },
     /** Whether they hold what the user wrote of themself. */
-    holdsPrivate(tier: string): boolean {
-      return filesOf(tier).some((name) => {
+    holdsPrivate(profile: string): boolean {
+      return filesOf(profile).some((name) => {
         const text = privateFiles.includes(name) ? read(name) : undefined
         return !!text && !starterTexts.some((starter) => starter.trim() === text)
       })

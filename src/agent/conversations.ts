@@ -57,7 +57,7 @@ interface ConversationSettings {
   /** In addition to both: a build that waits for its user must not block a sub-agent that a conversation waits for. */
   maxConcurrentSubagents: number
   maxMessageCharacters: number
-  tierOf(source: string): string
+  profileOf(source: string): string
 }
 
 export interface ConversationDependencies {
@@ -70,7 +70,7 @@ export interface ConversationDependencies {
   ledger: Ledger
   turns: Turns
   compaction: Compaction
-  context: Pick<Context, 'requireTier'>
+  context: Pick<Context, 'requireProfile'>
   roleOf: RoleOf
   tools: Pick<ToolRegistry, 'viewOf'>
   subagents: Pick<SubagentWork, 'list' | 'stopAll'>

@@ -15,8 +15,8 @@ describe('spending reports', () => {
   beforeEach(async () => {
     familiar = await openScriptedFamiliar({ model: createScriptedModel({ script: [] }) })
     const clock = { now: () => now, after: () => () => undefined }
-    const caps = { perMessageNanousd: 500, perBuildNanousd: null, perDayNanousd: 5_000, perMonthNanousd: null }
-    costs = createCosts({ database: familiar.database, clock, caps: () => caps })
+    const limits = { perMessageNanousd: 500, perBuildNanousd: null, perDayNanousd: 5_000, perMonthNanousd: null }
+    costs = createCosts({ database: familiar.database, clock, limits: () => limits })
   })
   afterEach(() => familiar.close())
 
@@ -113,7 +113,7 @@ describe('spending reports', () => {
         .values({ ...total, period: 'day:2026-03-30' })
         .execute()
     })
-    expect(await costs.caps(familiar.userId)).toEqual({
+    expect(await costs.budgets(familiar.userId)).toEqual({
       section: 'budget',
       caps: [
         { name: 'message', limitUsd: toUsd(500), spentUsd: toUsd(250), reservedUsd: toUsd(0) },

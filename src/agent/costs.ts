@@ -5,7 +5,7 @@ import type { Clock } from '../base/clock.ts'
 import { localDay, monthOf, startOfLocalDay, toUsd } from '../base/money.ts'
 import type { costPeriodSchema, costReplySchema } from '../protocol/api.ts'
 import type { Usage } from '../protocol/messages.ts'
-import type { capsReplySchema, spendingReplySchema } from '../protocol/status.ts'
+import type { budgetsReplySchema, spendingReplySchema } from '../protocol/status.ts'
 import { type Database, reusableQuery } from '../storage/database.ts'
 import type { CostLedgerRow, Tables } from '../storage/tables.ts'
 import type { BudgetLimits } from './ledger.ts'
@@ -28,7 +28,7 @@ export type Costs = ReturnType<typeof createCosts>
 export function createCosts(dependencies: {
   database: Database
   clock: Clock
-  caps: (userId: string) => BudgetLimits
+  limits: (userId: string) => BudgetLimits
 }) {
   const { database, clock } = dependencies
 
@@ -54,9 +54,9 @@ export function createCosts(dependencies: {
     spending: (userId: string, period: SpendingPeriod, signal?: AbortSignal) =>
       reportSpending(database, { userId, period, now: clock.now(), signal }),
     /** `section` is their table in the config. */
-    async caps(userId: string): Promise<z.infer<typeof capsReplySchema>> {
-      const caps = dependencies.caps(userId)
-      const { perMessageNanousd, perBuildNanousd = perMessageNanousd } = caps
+    async budgets(userId: string): Promise<z.infer<typeof budgetsReplySchema>> {
+      const limits = dependencies.limits(userId)
+      const { perMessageNanousd, perBuildNanousd = perMessageNanousd } = limits
       const now = clock.now()
       const totals = await database.read
         .selectFrom('cost_totals')
@@ -70,12 +70,12 @@ export function createCosts(dependencies: {
       }
       const dearest = await dearestToday(userId)
       return {
-        section: caps.section ?? 'budget',
+        section: limits.section ?? 'budget',
         caps: [
           { name: 'message', ...inUsd(perMessageNanousd, dearest.message) },
           { name: 'build', ...inUsd(perBuildNanousd, dearest.build) },
-          { name: 'day', ...inUsd(caps.perDayNanousd, ...used('day')) },
-          { name: 'month', ...inUsd(caps.perMonthNanousd, ...used('month')) },
+          { name: 'day', ...inUsd(limits.perDayNanousd, ...used('day')) },
+          { name: 'month', ...inUsd(limits.perMonthNanousd, ...used('month')) },
         ],
       }
     },

@@ -57,8 +57,8 @@ async function openScene(options: {
     byId: (id: string) => (id === offline.info.id ? offline : undefined),
     list: () => [offline, fast],
   }
-  const caps = { perMessageNanousd: null, perDayNanousd: options.perDay ?? null, perMonthNanousd: null }
-  const ledger = createLedger({ database, clock, ids, caps: () => caps })
+  const limits = { perMessageNanousd: null, perDayNanousd: options.perDay ?? null, perMonthNanousd: null }
+  const ledger = createLedger({ database, clock, ids, limits: () => limits })
   const log = createSessionLog({ database, clock, wakeups: createWakeups() })
   const sessions = createSessions({ database, clock, ids })
   const shared = {

@@ -67,7 +67,7 @@ describe('COST-1 the ledger', () => {
   })
 })
 
-describe('COST-2 caps', () => {
+describe('COST-2 budgets', () => {
   // 4,096 output tokens at $15 a million are $0.06144 at worst; the settled cost of each call is $0.06.
   const dear = { text: 'ok', usage: { inputTokens: 0, outputTokens: 4_000 } }
 
@@ -90,7 +90,7 @@ describe('COST-2 caps', () => {
     expect(totalUsd).toBeGreaterThan(0.3)
   })
 
-  it('COST-2 one message cannot spend more than its own cap', async () => {
+  it('COST-2 one message cannot spend more than its own budget', async () => {
     const look = toolOf('look', async (input) => said(JSON.stringify(input)))
     const script: Script = (_request, call) => ({
       toolCalls: [{ name: 'look', input: { call } }],

@@ -48,16 +48,16 @@ export function createLedger(dependencies: {
   database: Database
   clock: Clock
   ids: Ids
-  caps: (userId: string) => BudgetLimits
+  limits: (userId: string) => BudgetLimits
 }) {
-  const { database, clock, ids, caps } = dependencies
+  const { database, clock, ids, limits } = dependencies
 
   return {
     /** Inside a unit of the caller's, so that a step and the money for the next one are one commit. */
     async reserve(writer: Writer, call: PlannedCall): Promise<Reservation> {
       const amount = worstCaseNanousd(call.inputTokens, call.maxOutputTokens, call.rates)
       const at = clock.now()
-      const refusal = amount > 0 ? await firstCapPassed(writer, call, amount, at, caps(call.userId)) : undefined
+      const refusal = amount > 0 ? await firstLimitPassed(writer, call, amount, at, limits(call.userId)) : undefined
       if (refusal) return { ok: false, message: refusal }
       const id = ids.next()
       await insertReserved(writer, { ...call, id, at, amount })
@@ -199,32 +199,32 @@ const selectCallsOfTurn = reusableQuery((database, of: { turnId: string }) =>
     .where('turn_id', '=', of.turnId),
 )
 
-function capOfTurn({ purpose }: PlannedCall, { perMessageNanousd, perBuildNanousd }: BudgetLimits) {
+function limitOfTurn({ purpose }: PlannedCall, { perMessageNanousd, perBuildNanousd }: BudgetLimits) {
   return purpose === 'builder' && perBuildNanousd !== undefined
     ? { limit: perBuildNanousd, name: 'this build', key: 'per_build_usd' }
     : { limit: perMessageNanousd, name: 'this message', key: 'per_message_usd' }
 }
 
-async function firstCapPassed(
+async function firstLimitPassed(
   writer: Writer,
   call: PlannedCall,
   amount: number,
   at: number,
-  caps: BudgetLimits,
+  limits: BudgetLimits,
 ): Promise<string | undefined> {
   const day = `day:${localDay(at)}`
   const month = `month:${monthOf(at)}`
   const { rows: totals } = await selectTotals(writer, { userId: call.userId, day, month })
   const usedIn = (period: string) => totals.find((row) => row.period === period) ?? nothingUsed
-  const limits = [
-    { ...capOfTurn(call, caps), used: await usedByTurn(writer, call) },
-    { limit: caps.perDayNanousd, used: usedIn(day), name: 'today', key: 'per_day_usd' },
-    { limit: caps.perMonthNanousd, used: usedIn(month), name: 'this month', key: 'per_month_usd' },
+  const periods = [
+    { ...limitOfTurn(call, limits), used: await usedByTurn(writer, call) },
+    { limit: limits.perDayNanousd, used: usedIn(day), name: 'today', key: 'per_day_usd' },
+    { limit: limits.perMonthNanousd, used: usedIn(month), name: 'this month', key: 'per_month_usd' },
   ]
-  for (const { limit, used, name, key } of limits) {
+  for (const { limit, used, name, key } of periods) {
     const spent = Number(used.spent_nanousd)
     if (limit === null || spent + Number(used.reserved_nanousd) + amount <= limit) continue
-    return `The next call could cost up to ${formatNanousd(amount)}, and ${formatNanousd(spent)} of ${formatNanousd(limit)} is spent for ${name} (${caps.section ?? 'budget'}.${key}).`
+    return `The next call could cost up to ${formatNanousd(amount)}, and ${formatNanousd(spent)} of ${formatNanousd(limit)} is spent for ${name} (${limits.section ?? 'budget'}.${key}).`
   }
   return undefined
 }
@@ -249,15 +249,15 @@ export function limitsOfPlan({ name, budget }: Plan, everybody: BudgetLimits): B
   if (!own) return everybody
   const { perMessageUsd, perBuildUsd, perDayUsd, perMonthUsd } = budget
   return {
-    perMessageNanousd: capOf(perMessageUsd, everybody.perMessageNanousd),
-    perBuildNanousd: capOf(perBuildUsd, everybody.perBuildNanousd ?? null),
-    perDayNanousd: capOf(perDayUsd, everybody.perDayNanousd),
-    perMonthNanousd: capOf(perMonthUsd, everybody.perMonthNanousd),
+    perMessageNanousd: budgetLimit(perMessageUsd, everybody.perMessageNanousd),
+    perBuildNanousd: budgetLimit(perBuildUsd, everybody.perBuildNanousd ?? null),
+    perDayNanousd: budgetLimit(perDayUsd, everybody.perDayNanousd),
+    perMonthNanousd: budgetLimit(perMonthUsd, everybody.perMonthNanousd),
     section: `tiers.${name}.budget`,
   }
 }
 
-function capOf(usd: number | null | undefined, everybody: number | null): number | null {
+function budgetLimit(usd: number | null | undefined, everybody: number | null): number | null {
   if (usd === undefined) return everybody
   return usd === null ? null : toNanousd(usd)
 }

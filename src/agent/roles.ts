@@ -13,9 +13,9 @@ import type { ExpandMessage, ReadAttachments } from './turn.ts'
 export interface Role {
   tools: ToolView
   /** The blocks of a prompt profile, stable ones first. The same input always gives the same bytes. */
-  system(tier: string): SystemBlock[]
+  system(profile: string): SystemBlock[]
   /** Whether they hold what the user wrote of themself. */
-  holdsPrivate(tier: string): boolean
+  holdsPrivate(profile: string): boolean
   /** Its parent had untrusted content in sight when it gave the task (SEC-17). */
   holdsUntrusted?: true
   /** The route of models that it takes, and what its calls are filed under. */
@@ -82,14 +82,14 @@ export function createRoles(dependencies: {
     const seen = workspace?.seen(session)
     return {
       tools: tools.viewOf(userId),
-      system(tier) {
+      system(profile) {
         const text = capabilities?.lines(userId)
-        const built: SystemBlock[] = text ? [{ name: 'capabilities', tier: 'semi_stable', text }] : []
-        const blocks = context.system(tier)
+        const built: SystemBlock[] = text ? [{ name: 'capabilities', layer: 'semi_stable', text }] : []
+        const blocks = context.system(profile)
         const own = isOwner(userId) ? blocks : withoutPrivateFiles(blocks)
         return [...own, ...(workspace?.blocks(session) ?? []), ...built]
       },
-      holdsPrivate: (tier) => seen?.private || (isOwner(userId) && context.holdsPrivate(tier)),
+      holdsPrivate: (profile) => seen?.private || (isOwner(userId) && context.holdsPrivate(profile)),
       ...(seen?.untrusted && { holdsUntrusted: true as const }),
       purpose: 'primary',
       ...(session.model !== null && { model: session.model }),

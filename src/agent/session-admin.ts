@@ -163,7 +163,7 @@ export function createSessionAdmin(
       const role = dependencies.roleOf(session)
       return reportContext({
         projection: await openSessions.projection(session.id),
-        system: role.system(settings.tierOf(session.channel)),
+        system: role.system(settings.profileOf(session.channel)),
         tools: role.tools,
         thresholdTokens: await compaction.threshold(session),
       })

@@ -414,7 +414,7 @@ function subagentToolView(parent: ToolView, names: readonly string[] | null): To
 const prompt = readBundledText(new URL('./prompts/subagent.md', import.meta.url))
 
 const common: Pick<Role, 'system' | 'purpose' | 'remembers' | 'news'> = {
-  system: () => [{ name: 'subagent', tier: 'stable', text: prompt }],
+  system: () => [{ name: 'subagent', layer: 'stable', text: prompt }],
   purpose: 'subagent',
   remembers: false,
   news: async () => undefined,

@@ -88,7 +88,7 @@ describe('skills', () => {
     home.write('huge', { 'SKILL.md': skillText('huge', 'always: true\n', 'word '.repeat(20_000)) })
     await home.skills.reload()
     expect(home.skills.alwaysOn()).toEqual([
-      { name: 'skill:tone', tier: 'semi_stable', text: '<skill name="tone">\nBe short.\n</skill>' },
+      { name: 'skill:tone', layer: 'semi_stable', text: '<skill name="tone">\nBe short.\n</skill>' },
     ])
     expect(home.skills.lines()?.split('\n').slice(1)).toEqual(['- huge: What huge is for.'])
   })

@@ -201,7 +201,7 @@ function alwaysBlocks(skills: readonly LoadedSkill[]): SystemBlock[] {
     const size = estimateTokens(text)
     if (tokens + size > maxAlwaysTokens) continue
     tokens += size
-    blocks.push({ name: blockName(name), tier: 'semi_stable', text })
+    blocks.push({ name: blockName(name), layer: 'semi_stable', text })
   }
   return blocks
 }

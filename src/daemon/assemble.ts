@@ -159,7 +159,7 @@ export async function assemble(
 
   await tokens.setEnvironmentToken(ownerId, atStart.token)
   const isFirst = (await tokens.list(ownerId)).length === 0
-  const users = createUsers({ database, tokens, clock, ids, tiers: () => config().tiers, addSecret: redactor.add })
+  const users = createUsers({ database, tokens, clock, ids, plans: () => config().plans, addSecret: redactor.add })
   await users.refresh()
   const newToken =
     isFirst && options.makeToken !== false ? (await tokens.createToken(ownerId, 'owner')).token : undefined
@@ -227,7 +227,7 @@ export async function assemble(
   })
   // A command that only reads fetches and sends nothing.
   components.add(options.recover === false ? { stop: channels.stop } : channels)
-  const mayUse = (userId: string, tool: string) => allowsTool(users.tierOf(userId), tool)
+  const mayUse = (userId: string, tool: string) => allowsTool(users.planOf(userId), tool)
   // Messages of an earlier run are queued before those that come in now.
   const recovery = Promise.withResolvers<void>()
   const patient: Conversations = {
@@ -313,7 +313,7 @@ export async function assemble(
     costs: createCosts({
       database,
       clock,
-      caps: (id) => limitsOfPlan(users.tierOf(id), limitsOfBudget(config().budget)),
+      limits: (id) => limitsOfPlan(users.planOf(id), limitsOfBudget(config().budget)),
     }),
     assets: workspace.assets,
     readDocument: workspace.readDocument,

@@ -72,7 +72,7 @@ export function createCore(
     publishMonitor(state: MonitorState): Promise<void>
     random: () => number
     /** The users of this home, with their plans. */
-    users: Pick<Users, 'tierOf' | 'isOwner' | 'list'>
+    users: Pick<Users, 'planOf' | 'isOwner' | 'list'>
     /** Tools beside the built-in ones. */
     extraTools?: readonly Tool[] | undefined
     /** How the `message` tool reaches the user. Absent: by the conversation alone. */
@@ -95,11 +95,11 @@ export function createCore(
   const base = { database, clock, ids, logger, timeZone }
   const origins = createMessageOrigins(telemetry.work)
   const models = redactModels(watchModels(dependencies.models, telemetry), redactor)
-  const { tierOf: tierOfUser, isOwner } = dependencies.users
+  const { planOf, isOwner } = dependencies.users
   const userIds = () => dependencies.users.list().map(({ id }) => id)
   const modelsOf = (userId: string) => {
-    const tier = tierOfUser(userId)
-    return modelsOfUser(models, { route: (purpose) => routeOf(tier, purpose), allows: (id) => allowsModel(tier, id) })
+    const plan = planOf(userId)
+    return modelsOfUser(models, { route: (purpose) => routeOf(plan, purpose), allows: (id) => allowsModel(plan, id) })
   }
   const coordination: Coordination = fleet
     ? createFleetCoordination({
@@ -112,7 +112,7 @@ export function createCore(
       })
     : createSoleDaemon()
   const log = createSessionLog({ ...base, wakeups: coordination.createWakeups('sessions') })
-  const sessions = createSessions({ ...base, maxSessions: (userId) => tierOfUser(userId).maxSessions })
+  const sessions = createSessions({ ...base, maxSessions: (userId) => planOf(userId).maxSessions })
   const { stateIn } = coordination
   const openSessions = createOpenSessions({ log, snapshots: createSnapshots({ database }), stateIn })
   const inbox = origins.watch(
@@ -126,7 +126,7 @@ export function createCore(
   )
   const ledger = createLedger({
     ...base,
-    caps: (userId) => limitsOfPlan(tierOfUser(userId), limitsOfBudget(config().budget)),
+    limits: (userId) => limitsOfPlan(planOf(userId), limitsOfBudget(config().budget)),
   })
   const monitor = createMonitor({ clock, publish: dependencies.publishMonitor })
   const media = createMediaStore({
@@ -161,12 +161,12 @@ export function createCore(
   const live = coordination.shareLive(createLiveResponses(log.wakeHere), { clock, wake: log.wakeHere })
   const context = createContext({
     workspace: paths.workspace,
-    tiers: () => config().agent.context.tiers,
+    profiles: () => config().agent.context.tiers,
     readTextFile: createTextFileCache(clock, 100),
     timeZone,
     starterTexts: starterFiles.map((name) => readBundledText(new URL(`./starter/${name}`, import.meta.url))),
   })
-  const tierOf = (source: string) => config().agent.context.sources[source] ?? 'full'
+  const profileOf = (source: string) => config().agent.context.sources[source] ?? 'full'
   const prepareTool = (tool: Tool) => watchTool(redactTool(tool, redactor), telemetry)
   const startedAt = clock.now()
   const tools = createToolRegistry(
@@ -182,7 +182,7 @@ export function createCore(
     ],
     () => config().tools.enabled,
     prepareTool,
-    (userId, name) => allowsTool(tierOfUser(userId), name),
+    (userId, name) => allowsTool(planOf(userId), name),
     (name) => config().tools.disabled.includes(name),
   )
   const procedural = createProceduralMemory({ database, clock })
@@ -234,10 +234,10 @@ export function createCore(
     sessions,
     tools,
     policy: () => policyOf(config()),
-    planMode: (userId) => tierOfUser(userId).mode,
+    planMode: (userId) => planOf(userId).mode,
     now: clock.now,
   })
-  const answers = createAnswerApproval({ database, approvals, sessions, inbox, tierOf })
+  const answers = createAnswerApproval({ database, approvals, sessions, inbox, profileOf })
   const records = createCallRecords({ tools, procedural, audit: dependencies.audit })
   const destinations = () => policyOf(config()).destinations
   const beginCalls = createBeginCalls({ approvals, grants, destinations, records })
@@ -308,7 +308,7 @@ export function createCore(
       maxConcurrentWork: atStart.capabilities.maxConcurrentBuilds,
       maxConcurrentSubagents: atStart.sessions.maxConcurrentTurns,
       maxMessageCharacters: 200_000,
-      tierOf,
+      profileOf,
     },
     learning,
     onTurnEnded(session, end) {

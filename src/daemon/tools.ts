@@ -288,7 +288,7 @@ function openCapabilities(
           isEnabled,
           dependencies.prepareTool,
         ),
-        system: [{ name: 'builder', tier: 'stable', text: builderPrompt }],
+        system: [{ name: 'builder', layer: 'stable', text: builderPrompt }],
         maxRounds: () => config().capabilities.maxRounds,
       },
       lines: prompt.lines,

@@ -154,7 +154,7 @@ export function openWorkspace(
         // Skills belong to the owner, like tools.
         const lines = userId === ownerId ? skills.lines() : undefined
         return [
-          ...(lines ? [{ name: 'skills', tier: 'semi_stable' as const, text: lines }] : []),
+          ...(lines ? [{ name: 'skills', layer: 'semi_stable' as const, text: lines }] : []),
           ...(userId === ownerId ? skills.alwaysOn() : []),
           ...opened.pinned.of(userId, agent),
         ]

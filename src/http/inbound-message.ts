@@ -3,7 +3,7 @@ import type { MessageRequest } from '../protocol/api.ts'
 import { FamiliarError } from '../protocol/errors.ts'
 import { isWorkChannel, type MediaPart } from '../protocol/messages.ts'
 import { fromWire } from '../protocol/operation.ts'
-import { messageTelemetrySchema } from '../protocol/tools.ts'
+import { messageClientContextSchema } from '../protocol/tools.ts'
 import { isAutomated } from '../security/approvals.ts'
 import { cleanForeignText } from '../tools/documents/foreign-text.ts'
 import type { HttpContext, HttpDependencies } from './dependencies.ts'
@@ -66,7 +66,7 @@ async function takeTelemetry(
   userId: string,
   { telemetry: told, ...metadata }: MessageRequest['metadata'],
 ): Promise<MessageRequest['metadata']> {
-  const read = telemetry && messageTelemetrySchema.safeParse(fromWire(messageTelemetrySchema, told))
+  const read = telemetry && messageClientContextSchema.safeParse(fromWire(messageClientContextSchema, told))
   if (read?.success) await telemetry?.keep(userId, read.data)
   return metadata
 }

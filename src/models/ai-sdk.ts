@@ -211,7 +211,7 @@ function toSdkSystem(blocks: SystemBlock[], boundary: SharedV4ProviderOptions | 
     .filter(({ text }) => text.trim() !== '')
   if (sent.length === 0) return []
   if (!boundary) return [{ role: 'system', content: sent.map(({ text }) => text).join('\n\n') }]
-  const ends = new Set(cachedLayers.map((layer) => sent.findLast((block) => block.tier === layer)))
+  const ends = new Set(cachedLayers.map((layer) => sent.findLast((block) => block.layer === layer)))
   return sent.map((block) => ({
     role: 'system',
     content: block.text,

@@ -8,9 +8,9 @@ const schema = { type: 'object', properties: { place: { type: 'string' } } }
 
 const request: ModelRequest = {
   system: [
-    { name: 'soul', tier: 'stable', text: 'One' },
-    { name: 'empty', tier: 'stable', text: ' ' },
-    { name: 'memory', tier: 'semi_stable', text: 'Two' },
+    { name: 'soul', layer: 'stable', text: 'One' },
+    { name: 'empty', layer: 'stable', text: ' ' },
+    { name: 'memory', layer: 'semi_stable', text: 'Two' },
   ],
   messages: [
     {

@@ -18,7 +18,7 @@ export type CacheLayer = 'stable' | 'semi_stable' | 'dynamic'
 
 export interface SystemBlock {
   name: string
-  tier: CacheLayer
+  layer: CacheLayer
   text: string
 }
 

@@ -212,7 +212,7 @@ function goOnWithoutTools(model: LanguageModel): LanguageModel {
 function withoutTools(request: ModelRequest): ModelRequest {
   const system: ModelRequest['system'] = [
     ...request.system,
-    { name: 'no-tools', tier: 'semi_stable', text: 'This model cannot use tools. Answer with text only.' },
+    { name: 'no-tools', layer: 'semi_stable', text: 'This model cannot use tools. Answer with text only.' },
   ]
   const messages = request.messages.map((message): ModelRequest['messages'][number] => {
     if (message.role === 'user') return message

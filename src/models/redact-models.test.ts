@@ -37,7 +37,7 @@ describe('redactModels', () => {
     await eventsOf(
       model,
       request({
-        system: [{ name: 'soul', tier: 'stable', text: `Know ${secret}` }],
+        system: [{ name: 'soul', layer: 'stable', text: `Know ${secret}` }],
         messages: [
           { role: 'user', parts: [{ type: 'text', text: secret }] },
           { role: 'assistant', parts: [{ type: 'tool_call', id: '1', name: 'a', input: { key: [secret] } }] },

@@ -131,7 +131,7 @@ export const spendingReplySchema = z.object({
 })
 export type SpendingReply = Wire<typeof spendingReplySchema>
 
-export const capsReplySchema = z.object({
+export const budgetsReplySchema = z.object({
   /** The config table of the limits. */
   section: z.string(),
   caps: z.array(
@@ -146,7 +146,7 @@ export const capsReplySchema = z.object({
     }),
   ),
 })
-export type CapsReply = Wire<typeof capsReplySchema>
+export type BudgetsReply = Wire<typeof budgetsReplySchema>
 
 /** The whole reply, because it needs no token. */
 export const healthReplySchema = z.strictObject({ ok: z.literal(true) })
@@ -292,9 +292,9 @@ export const costs = {
     query: spendingQuerySchema,
     reply: spendingReplySchema,
   }),
-  caps: operation('GET /api/v1/cost/caps', 'Get the budgets and the amounts spent.', {
+  budgets: operation('GET /api/v1/cost/caps', 'Get the budgets and the amounts spent.', {
     scope: 'read',
-    reply: capsReplySchema,
+    reply: budgetsReplySchema,
   }),
 }
 

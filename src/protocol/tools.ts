@@ -31,7 +31,7 @@ export const triggerRunsQuerySchema = z.strictObject({ limit: z.coerce.number().
 
 const triggerShortText = z.string().trim().min(1).max(100).nullish()
 
-const telemetryFields = {
+const clientContextFields = {
   locale: triggerShortText,
   language: triggerShortText,
   device: triggerShortText,
@@ -44,23 +44,23 @@ const telemetryFields = {
 }
 
 /** Data about a client. Every field is optional. It replaces earlier data. */
-export const telemetryRequestSchema = z.strictObject(telemetryFields)
-export type TelemetryRequest = z.infer<typeof telemetryRequestSchema>
+export const clientContextRequestSchema = z.strictObject(clientContextFields)
+export type ClientContextRequest = z.infer<typeof clientContextRequestSchema>
 
 /** The same in the metadata of a message, where invalid fields are ignored. */
-export const messageTelemetrySchema = z.object({
-  locale: telemetryFields.locale.catch(null),
-  language: telemetryFields.language.catch(null),
-  device: telemetryFields.device.catch(null),
-  city: telemetryFields.city.catch(null),
-  country: telemetryFields.country.catch(null),
-  lat: telemetryFields.lat.catch(null),
-  lon: telemetryFields.lon.catch(null),
-  placeConsent: telemetryFields.placeConsent.catch(false),
+export const messageClientContextSchema = z.object({
+  locale: clientContextFields.locale.catch(null),
+  language: clientContextFields.language.catch(null),
+  device: clientContextFields.device.catch(null),
+  city: clientContextFields.city.catch(null),
+  country: clientContextFields.country.catch(null),
+  lat: clientContextFields.lat.catch(null),
+  lon: clientContextFields.lon.catch(null),
+  placeConsent: clientContextFields.placeConsent.catch(false),
 })
 
-export const telemetryReplySchema = z.object({ hasPlace: z.boolean(), keptUntil: time })
-export type TelemetryKept = Value<typeof telemetryReplySchema>
+export const clientContextReplySchema = z.object({ hasPlace: z.boolean(), keptUntil: time })
+export type ClientContextKept = Value<typeof clientContextReplySchema>
 
 const maxResultDepth = 64
 
@@ -447,6 +447,6 @@ export const clientTools = {
   describe: operation(
     'PUT /api/v1/telemetry',
     'Store the language and device of this client for an hour. With `place_consent`, also store its location.',
-    { scope: 'chat', body: telemetryRequestSchema, reply: telemetryReplySchema },
+    { scope: 'chat', body: clientContextRequestSchema, reply: clientContextReplySchema },
   ),
 }

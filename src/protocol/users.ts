@@ -29,7 +29,7 @@ export type UserAddRequest = Wire<typeof userAddRequestSchema>
 export const userTokenReplySchema = z.object({ user: userReplySchema, token: z.string() })
 export type UserTokenReply = Wire<typeof userTokenReplySchema>
 
-export const userTierRequestSchema = z.strictObject({ tier: name })
+export const userPlanRequestSchema = z.strictObject({ tier: name })
 
 /** The absolute path of a new or empty folder, to which the user's data is exported first. */
 export const userRemoveRequestSchema = z.strictObject({ directory: z.string().min(1).max(4096) })
@@ -87,10 +87,10 @@ export const users = {
     'Replace all tokens of a user with a new one, which is shown once.',
     { ...ownerOnMachine, reply: userTokenReplySchema, showsSecret: true },
   ),
-  setTier: operation(
+  setPlan: operation(
     'PUT /api/v1/local/users/:name/tier',
     'Change the plan of a user. It applies from the next call.',
-    { ...ownerOnMachine, body: userTierRequestSchema, reply: userReplySchema },
+    { ...ownerOnMachine, body: userPlanRequestSchema, reply: userReplySchema },
   ),
   remove: operation(
     'POST /api/v1/local/users/:name/remove',

@@ -24,7 +24,7 @@ let database: Database
 let tokens: AccessTokens
 let users: Users
 let ownerId: string
-let tiers: Record<string, Plan>
+let plans: Record<string, Plan>
 let secrets: string[]
 
 beforeEach(async () => {
@@ -33,14 +33,14 @@ beforeEach(async () => {
   const ids = createIds(clock)
   tokens = createAccessTokens({ database, clock, ids })
   ownerId = (await tokens.ensureOwner('owner')).id
-  tiers = { jigga }
+  plans = { jigga }
   secrets = []
   users = createUsers({
     database,
     tokens,
     clock,
     ids,
-    tiers: () => withBuiltInPlans(tiers),
+    plans: () => withBuiltInPlans(plans),
     addSecret: (secret) => void secrets.push(secret),
   })
   await users.refresh()
@@ -95,36 +95,36 @@ describe('users', () => {
 describe('the plan of a user', () => {
   it('CLIENT-4 comes from the record, and changes immediately with the record and the config', async () => {
     const { user } = await users.add({ name: 'Ada', tier: 'jigga' })
-    const has = (tool: string) => allowsTool(users.tierOf(user.id), tool)
+    const has = (tool: string) => allowsTool(users.planOf(user.id), tool)
     expect([has('ask_user'), has('exec')]).toEqual([true, false])
-    tiers = { jigga: { ...jigga, tools: { allow: ['exec'], deny: [] } } }
+    plans = { jigga: { ...jigga, tools: { allow: ['exec'], deny: [] } } }
     expect([has('ask_user'), has('exec')]).toEqual([false, true])
-    await users.setTier('Ada', 'guest')
+    await users.setPlan('Ada', 'guest')
     expect([has('ask_user'), has('exec')]).toEqual([false, false])
-    expect(users.tierOf(ownerId)).toMatchObject({ name: 'owner', tools: { allow: ['*'] } })
+    expect(users.planOf(ownerId)).toMatchObject({ name: 'owner', tools: { allow: ['*'] } })
   })
 
   it('CLIENT-4 allows nothing if the config no longer defines it, or for unknown and removed users', async () => {
     const { user } = await users.add({ name: 'Ada', tier: 'jigga' })
-    tiers = {}
+    plans = {}
     const closed = { tools: { deny: ['*'] }, budget: { perDayUsd: 0 }, maxSessions: 0 }
-    expect(users.hasTier('jigga')).toBe(false)
+    expect(users.hasPlan('jigga')).toBe(false)
     for (const id of [user.id, 'nobody', '__proto__', 'constructor']) {
-      expect(users.tierOf(id), id).toMatchObject(closed)
+      expect(users.planOf(id), id).toMatchObject(closed)
     }
-    tiers = { jigga }
+    plans = { jigga }
     users.forget(user.id)
-    expect(users.tierOf(user.id)).toMatchObject(closed)
+    expect(users.planOf(user.id)).toMatchObject(closed)
   })
 
   it('CLIENT-4 is never the owner’s for other users, nor one that does not exist', async () => {
     await users.add({ name: 'Ada' })
     for (const tier of ['owner', 'gold', '', '__proto__', 'constructor']) {
-      await expect(users.setTier('Ada', tier), tier).rejects.toMatchObject({ code: 'bad_request' })
+      await expect(users.setPlan('Ada', tier), tier).rejects.toMatchObject({ code: 'bad_request' })
       await expect(users.add({ name: 'Ben', tier }), tier).rejects.toMatchObject({ code: 'bad_request' })
     }
-    await expect(users.setTier('owner', 'guest')).rejects.toMatchObject({ code: 'bad_request' })
-    expect(users.tierOf(ownerId).name).toBe('owner')
+    await expect(users.setPlan('owner', 'guest')).rejects.toMatchObject({ code: 'bad_request' })
+    expect(users.planOf(ownerId).name).toBe('owner')
     expect(users.list().map(({ name }) => name)).toEqual(['owner', 'Ada'])
   })
 })

@@ -26,11 +26,11 @@ export function createUsers(dependencies: {
   clock: Clock
   ids: Ids
   /** The plans in the current config, including built-in ones. */
-  tiers: () => Readonly<Record<string, Plan>>
+  plans: () => Readonly<Record<string, Plan>>
   /** Registers every created token with the redactor. */
   addSecret(secret: string): void
 }) {
-  const { database, tokens, clock, ids, tiers } = dependencies
+  const { database, tokens, clock, ids, plans } = dependencies
   const users = new Map<string, User>()
 
   function find(name: string): User | undefined {
@@ -52,10 +52,10 @@ export function createUsers(dependencies: {
   }
 
   /** Only the owner has the plan "owner". */
-  function requireTier(name: string): void {
+  function requirePlan(name: string): void {
     if (name === ownerPlanName) throw new FamiliarError('bad_request', 'The plan "owner" is reserved for the owner')
-    if (Object.hasOwn(tiers(), name)) return
-    const known = Object.keys(tiers()).filter((tier) => tier !== ownerPlanName)
+    if (Object.hasOwn(plans(), name)) return
+    const known = Object.keys(plans()).filter((plan) => plan !== ownerPlanName)
     throw new FamiliarError('bad_request', `There is no plan ${JSON.stringify(name)}. Plans: ${known.join(', ')}`)
   }
 
@@ -72,16 +72,16 @@ export function createUsers(dependencies: {
     named,
     isOwner: (userId: string) => users.get(userId)?.role === 'owner',
     /** Effective immediately, also after a change of the record or the config. Unknown users may do nothing. */
-    tierOf(userId: string): Plan {
+    planOf(userId: string): Plan {
       const name = users.get(userId)?.tier
       if (name === undefined) return closedPlan('unknown')
-      const known = tiers()
+      const known = plans()
       return (Object.hasOwn(known, name) ? known[name] : undefined) ?? closedPlan(name)
     },
     /** Whether the config defines the plan. */
-    hasTier: (name: string) => Object.hasOwn(tiers(), name),
+    hasPlan: (name: string) => Object.hasOwn(plans(), name),
     async add(request: { name: string; tier?: string | undefined; scope?: TokenScope | undefined }) {
-      const { name: given, tier = guestTierName, scope = usualScope } = request
+      const { name: given, tier: plan = guestPlanName, scope = usualScope } = request
       const name = given.normalize('NFC')
       if (!plainName.test(name)) {
         throw new FamiliarError(
@@ -89,9 +89,9 @@ export function createUsers(dependencies: {
           'A name must have 1 to 32 letters, digits, "-" and "_", and start with a letter or digit',
         )
       }
-      requireTier(tier)
+      requirePlan(plan)
       if (find(name)) throw nameTaken(name)
-      const row: UserRow = { id: ids.next(), name, role: 'user', tier, created_at: clock.now() }
+      const row: UserRow = { id: ids.next(), name, role: 'user', tier: plan, created_at: clock.now() }
       const user: User = camelKeys(row)
       // Added before it is written, so that a concurrent user of the same name is rejected.
       users.set(user.id, user)
@@ -103,14 +103,19 @@ export function createUsers(dependencies: {
         })
       return { user, made: await makeToken(user.id, scope) }
     },
-    async setTier(name: string, tier: string): Promise<User> {
+    async setPlan(name: string, plan: string): Promise<User> {
       const user = named(name)
       if (user.role === 'owner') throw new FamiliarError('bad_request', 'The owner’s plan cannot be changed')
-      requireTier(tier)
+      requirePlan(plan)
       await database.write((writer) =>
-        writer.updateTable('users').set({ tier }).where('id', '=', user.id).where('role', '!=', 'owner').execute(),
+        writer
+          .updateTable('users')
+          .set({ tier: plan })
+          .where('id', '=', user.id)
+          .where('role', '!=', 'owner')
+          .execute(),
       )
-      const changed = { ...user, tier }
+      const changed = { ...user, tier: plan }
       users.set(user.id, changed)
       return changed
     },
@@ -160,14 +165,14 @@ export interface Plan {
   /** Model ids by purpose; empty uses the default routes. */
   routes: Readonly<Partial<Record<string, readonly string[]>>>
   /** In dollars. Absent: the default; null: no limit. */
-  budget: TierBudget
+  budget: PlanBudget
   /** Maximum number of conversations; null: no limit. */
   maxSessions: number | null
   /** The mode that asks least of those that its users may choose; null: any, and the usual one by default. */
   mode: PolicyMode | null
 }
 
-interface TierBudget {
+interface PlanBudget {
   perMessageUsd?: number | null
   perBuildUsd?: number | null
   perDayUsd?: number | null
@@ -176,7 +181,7 @@ interface TierBudget {
 
 export const ownerPlanName = 'owner'
 /** The plan of users that are added without one. The config may redefine it. */
-const guestTierName = 'guest'
+const guestPlanName = 'guest'
 
 const everything: Omit<Plan, 'name'> = {
   tools: { allow: ['*'], deny: [] },
@@ -191,7 +196,7 @@ const talk: Omit<Plan, 'name'> = { ...everything, tools: { allow: [], deny: [] }
 /** The plans that always exist; `owner` cannot be changed. */
 export function withBuiltInPlans(configured: Readonly<Record<string, Plan>>): Readonly<Record<string, Plan>> {
   return {
-    [guestTierName]: { name: guestTierName, ...talk },
+    [guestPlanName]: { name: guestPlanName, ...talk },
     ...configured,
     [ownerPlanName]: { name: ownerPlanName, ...everything },
   }

@@ -1,13 +1,13 @@
 import { z } from 'zod'
 import type { Clock } from '../base/clock.ts'
 import { parseJson } from '../base/json.ts'
-import type { TelemetryKept, TelemetryRequest } from '../protocol/tools.ts'
+import type { ClientContextKept, ClientContextRequest } from '../protocol/tools.ts'
 import type { Database } from '../storage/database.ts'
 
 const text = z.string().nullable().default(null)
 const number = z.number().nullable().default(null)
 /** The place and time context of a tool. Every field is always present; null if unknown. */
-const telemetrySchema = z.object({
+const clientContextSchema = z.object({
   time: text,
   locale: text,
   language: text,
@@ -17,12 +17,12 @@ const telemetrySchema = z.object({
   lon: number,
   device: text,
 })
-export type ClientContext = z.infer<typeof telemetrySchema>
+export type ClientContext = z.infer<typeof clientContextSchema>
 
 /** Time, locale and language are never null: published tools split the locale without a check. */
 export function completeContext(known: Partial<ClientContext>, now: number): ClientContext {
   // The tests of a tool may have values of any kind: they are passed on.
-  const names = Object.keys(telemetrySchema.shape) as (keyof ClientContext)[]
+  const names = Object.keys(clientContextSchema.shape) as (keyof ClientContext)[]
   const context = Object.fromEntries(names.map((name) => [name, known[name] ?? null])) as ClientContext
   const { time, locale, language } = context
   const here = locale || language || new Intl.DateTimeFormat().resolvedOptions().locale
@@ -36,7 +36,7 @@ export function completeContext(known: Partial<ClientContext>, now: number): Cli
 
 const keptForMs = 60 * 60_000
 
-const keptSchema = telemetrySchema.omit({ time: true })
+const keptSchema = clientContextSchema.omit({ time: true })
 
 /** Data about the user's latest client: deleted after an hour. Location is only stored with the user's permission. */
 export type ClientContexts = ReturnType<typeof createClientContexts>
@@ -62,7 +62,7 @@ export function createClientContexts({ database, clock }: { database: Database; 
   }
 
   return {
-    async keep(userId: string, { placeConsent, city, country, lat, lon, ...told }: TelemetryRequest) {
+    async keep(userId: string, { placeConsent, city, country, lat, lon, ...told }: ClientContextRequest) {
       const data = keptSchema.parse({ ...told, ...(placeConsent && { city, country, lat, lon }) })
       const row = { user_id: userId, data: JSON.stringify(data), at: clock.now() }
       await database.write((writer) =>
@@ -74,7 +74,7 @@ export function createClientContexts({ database, clock }: { database: Database; 
       )
       forgetAt(row.at + keptForMs)
       const hasPlace = [data.city, data.country, data.lat, data.lon].some((field) => field !== null)
-      return { hasPlace, keptUntil: row.at + keptForMs } satisfies TelemetryKept
+      return { hasPlace, keptUntil: row.at + keptForMs } satisfies ClientContextKept
     },
     /** Every field, null if unknown. The time is always now, in seconds as tools expect it: `2026-02-20T17:00:00Z`. */
     async telemetryFor(userId: string): Promise<ClientContext> {

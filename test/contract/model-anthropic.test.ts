@@ -72,11 +72,11 @@ describe('Anthropic only', () => {
   it('MODEL-3 marks the end of each stability level and the newest message, nothing else', async () => {
     bench.fake.reply({ text: 'Hi.' })
     const system = [
-      { name: 'soul', tier: 'stable' as const, text: 'One' },
-      { name: 'tools', tier: 'stable' as const, text: 'Two' },
-      { name: 'memory', tier: 'semi_stable' as const, text: 'Three' },
-      { name: 'empty', tier: 'semi_stable' as const, text: ' ' },
-      { name: 'now', tier: 'dynamic' as const, text: 'Four' },
+      { name: 'soul', layer: 'stable' as const, text: 'One' },
+      { name: 'tools', layer: 'stable' as const, text: 'Two' },
+      { name: 'memory', layer: 'semi_stable' as const, text: 'Three' },
+      { name: 'empty', layer: 'semi_stable' as const, text: ' ' },
+      { name: 'now', layer: 'dynamic' as const, text: 'Four' },
     ]
     const messages: ModelMessage[] = [user('a'), { role: 'assistant', parts: [{ type: 'text', text: 'b' }] }, user('c')]
     await hear(makeAnthropic(bench), makeRequest({ system, messages }))

@@ -200,7 +200,7 @@ export function describeModel(name: string, makeModel: MakeModel, wire: WireExpe
 
     it('MODEL-3 CTX-4 repeats each request in the next one, byte for byte', async () => {
       const model = makeModel(bench)
-      const system = [{ name: 'soul', tier: 'stable' as const, text: 'A sentence of the system prompt. '.repeat(150) }]
+      const system = [{ name: 'soul', layer: 'stable' as const, text: 'A sentence of the system prompt. '.repeat(150) }]
       const messages: ModelMessage[] = []
       const shares: number[] = []
       for (let turn = 0; turn < 20; turn += 1) {

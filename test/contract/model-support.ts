@@ -70,8 +70,8 @@ export function user(text: string): ModelMessage {
 export function makeRequest(fields: Partial<ModelRequest> = {}): ModelRequest {
   return {
     system: [
-      { name: 'soul', tier: 'stable', text: 'You are a familiar.' },
-      { name: 'memory', tier: 'semi_stable', text: 'The owner likes tea.' },
+      { name: 'soul', layer: 'stable', text: 'You are a familiar.' },
+      { name: 'memory', layer: 'semi_stable', text: 'The owner likes tea.' },
     ],
     messages: [user('Hello')],
     tools: [weatherTool],

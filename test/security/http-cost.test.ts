@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parseWire } from '../../src/protocol/operation.ts'
 import {
-  type CapsReply,
-  capsReplySchema,
+  type BudgetsReply,
+  budgetsReplySchema,
   type RequestsReply,
   requestsReplySchema,
   type SpendingReply,
@@ -44,7 +44,7 @@ describe('cost and traces over HTTP', () => {
 
   it('COST-2 reports the budgets with their usage', async () => {
     const { json } = await served.call({ path: '/api/v1/cost/caps' })
-    const { section, caps }: CapsReply = parseWire(capsReplySchema, json)
+    const { section, caps }: BudgetsReply = parseWire(budgetsReplySchema, json)
     expect([section, caps.map(({ name, limit_usd }) => [name, limit_usd])]).toEqual([
       'budget',
       [

@@ -153,7 +153,7 @@ describe('a user that is removed', () => {
     await expect(familiar.say('Hello', { userId: benId })).rejects.toThrow()
     const note = { userId: benId, kind: 'note', content: word, source: 'user' } as const
     await expect(familiar.memory.memories.add(note)).rejects.toThrow()
-    expect(users.tierOf(benId)).toMatchObject({ tools: { deny: ['*'] } })
+    expect(users.planOf(benId)).toMatchObject({ tools: { deny: ['*'] } })
     expect(users.list().map(({ name }) => name)).toEqual(['Anna'])
   })
 })

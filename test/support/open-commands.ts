@@ -85,7 +85,7 @@ export async function openCommands(options: { model: LanguageModel; fast?: Langu
     database,
     clock,
     ids,
-    caps: () => ({ perMessageNanousd: 1e12, perBuildNanousd: 1e12, perDayNanousd: 1e12, perMonthNanousd: null }),
+    limits: () => ({ perMessageNanousd: 1e12, perBuildNanousd: 1e12, perDayNanousd: 1e12, perMonthNanousd: null }),
   })
   const schedules = createSchedules({
     conversations,

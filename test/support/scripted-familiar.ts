@@ -74,8 +74,8 @@ export async function openScriptedFamiliar(options: {
   const published: MonitorState[] = []
   const audit = createToolAudit({ database, clock, ids, redact: (text) => text })
   const tokens = createAccessTokens({ database, clock, ids })
-  const tiers = () => loaded.config.tiers
-  const users = createUsers({ database, tokens, clock, ids, tiers, addSecret: () => undefined })
+  const plans = () => loaded.config.plans
+  const users = createUsers({ database, tokens, clock, ids, plans, addSecret: () => undefined })
   await users.refresh()
   const core = createCore({
     users,

@@ -130,6 +130,32 @@ describe('sources and their order', () => {
           },
           "extraction": true,
         },
+        "plans": {
+          "guest": {
+            "budget": {},
+            "maxSessions": null,
+            "mode": null,
+            "name": "guest",
+            "routes": {},
+            "tools": {
+              "allow": [],
+              "deny": [],
+            },
+          },
+          "owner": {
+            "budget": {},
+            "maxSessions": null,
+            "mode": null,
+            "name": "owner",
+            "routes": {},
+            "tools": {
+              "allow": [
+                "*",
+              ],
+              "deny": [],
+            },
+          },
+        },
         "policy": {
           "approvalMinutes": 15,
           "destinations": [],
@@ -169,32 +195,6 @@ describe('sources and their order', () => {
           },
           "timeoutMs": 10000,
           "traces": null,
-        },
-        "tiers": {
-          "guest": {
-            "budget": {},
-            "maxSessions": null,
-            "mode": null,
-            "name": "guest",
-            "routes": {},
-            "tools": {
-              "allow": [],
-              "deny": [],
-            },
-          },
-          "owner": {
-            "budget": {},
-            "maxSessions": null,
-            "mode": null,
-            "name": "owner",
-            "routes": {},
-            "tools": {
-              "allow": [
-                "*",
-              ],
-              "deny": [],
-            },
-          },
         },
         "token": null,
         "tools": {

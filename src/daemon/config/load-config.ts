@@ -119,7 +119,7 @@ export function toConfig(reading: Reading, providers: ProviderSettings[]) {
     skills: settings.skills,
     memory: { ...settings.memory, embedding },
     /** By name, including the built-in ones. */
-    tiers: readTiers(settings.tiers),
+    plans: readPlans(settings.tiers),
     /** The path of the secrets' key file, if the environment sets it. */
     keyFile: null as string | null,
     /** The owner's bearer token if the environment sets one; otherwise Familiar makes its own. */
@@ -156,8 +156,8 @@ function checkRoutes({ file, settings, index, problems }: Reading, read: ReadPro
   const targets: { path: TomlPath; ids: string[] }[] = [
     ...Object.entries(purposes).map(([name, ids]) => ({ path: ['routes', name], ids })),
     ...Object.entries(sources).map(([name, ids]) => ({ path: ['routes', 'sources', name], ids })),
-    ...Object.entries(settings.tiers).flatMap(([tier, { routes }]) =>
-      Object.entries(routes).map(([name, ids]) => ({ path: ['tiers', tier, 'routes', name], ids })),
+    ...Object.entries(settings.tiers).flatMap(([plan, { routes }]) =>
+      Object.entries(routes).map(([name, ids]) => ({ path: ['tiers', plan, 'routes', name], ids })),
     ),
   ]
   for (const { path, ids } of targets) {
@@ -497,8 +497,8 @@ function readPairs(text: string): Record<string, string> | undefined {
 }
 
 /** `[tiers.NAME]` (plans), and the built-in ones. */
-function readTiers(tiers: Settings['tiers']): Readonly<Record<string, Plan>> {
-  const configured = Object.entries(tiers).map(
+function readPlans(plans: Settings['tiers']): Readonly<Record<string, Plan>> {
+  const configured = Object.entries(plans).map(
     ([name, { tools, routes, budget, max_sessions, mode }]): [string, Plan] => [
       name,
       { name, tools, routes, budget: camelKeys(budget), maxSessions: max_sessions ?? null, mode: mode ?? null },

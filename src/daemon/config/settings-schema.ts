@@ -158,7 +158,7 @@ const telemetrySchema = table({
   metrics_interval_seconds: whole([1, 3_600], 60, 'Seconds between two reports of metrics.'),
 })
 
-const contextTiers = ['full', 'operational'] as const
+const promptProfiles = ['full', 'operational'] as const
 
 const slug = matching(/^[a-z0-9][a-z0-9_-]*$/, 'must be a name of lower-case letters, digits, - and _')
 const modelId = matching(
@@ -200,7 +200,7 @@ function routesWith(describe: (purpose: Purpose) => string) {
   return Object.fromEntries(entries) as Record<Purpose, z.ZodExactOptional<typeof route>>
 }
 
-const tierName = matching(/^[a-z0-9][a-z0-9_-]{0,31}$/, 'must be a name of lower-case letters, digits, - and _').refine(
+const planName = matching(/^[a-z0-9][a-z0-9_-]{0,31}$/, 'must be a name of lower-case letters, digits, - and _').refine(
   (name) => name !== ownerPlanName,
   'is built in: the owner may use everything',
 )
@@ -213,7 +213,7 @@ const pattern = z
  * `[tiers.NAME]` of `familiar.toml`: a plan. Without `tools.allow` there are no tools; unset models and budgets use the
  * defaults.
  */
-const tierSchema = z.strictObject({
+const planSchema = z.strictObject({
   tools: table({
     allow: listOf(pattern, 'Tools that users of this plan may call; * matches any letters.'),
     deny: listOf(pattern, 'Tools that they may not call, even if allow names them.'),
@@ -261,7 +261,7 @@ export const settingsSchema = z.strictObject({
           .default(['SOUL.md', 'AGENTS.md', 'HEARTBEAT.md'])
           .describe('Workspace files in the short prompt of automated messages.'),
       }),
-      sources: z.record(slug, z.enum(contextTiers)).default({}).describe('Prompt profile by source of the message.'),
+      sources: z.record(slug, z.enum(promptProfiles)).default({}).describe('Prompt profile by source of the message.'),
     }),
   }),
   sessions: table({
@@ -329,7 +329,7 @@ export const settingsSchema = z.strictObject({
   voice: voiceSchema,
   telemetry: telemetrySchema,
   shared: sharedSchema,
-  tiers: z.record(tierName, tierSchema).default({}),
+  tiers: z.record(planName, planSchema).default({}),
 })
 
 export type Settings = z.output<typeof settingsSchema>

@@ -49,7 +49,7 @@ export function createStatusRoutes(dependencies: HttpDependencies): Route[] {
 export function createCostRoutes(costs: Costs): Route[] {
   return [
     handle(api.costs.spending, ({ userId, query, signal }) => costs.spending(userId, query.period, signal)),
-    handle(api.costs.caps, ({ userId }) => costs.caps(userId)),
+    handle(api.costs.budgets, ({ userId }) => costs.budgets(userId)),
   ]
 }
 

@@ -16,7 +16,7 @@ import { noSuchLink, type SecretLinks, secretForm, secretKept } from '../secret-
 
 /** The users of this home, for its owner. */
 export function createUserRoutes({ users, removeUser }: HttpUsers): Route[] {
-  const reply = (user: User) => ({ ...user, hasTier: users.hasTier(user.tier) })
+  const reply = (user: User) => ({ ...user, hasTier: users.hasPlan(user.tier) })
   return [
     ...[api.users.list, api.users.listHere].map((operation) =>
       handle(operation, () => ({ users: users.list().map(reply) })),
@@ -29,7 +29,7 @@ export function createUserRoutes({ users, removeUser }: HttpUsers): Route[] {
       const { token } = await users.rotate(params.name)
       return { user: reply(users.named(params.name)), token }
     }),
-    handle(api.users.setTier, async ({ params, body }) => reply(await users.setTier(params.name, body.tier))),
+    handle(api.users.setPlan, async ({ params, body }) => reply(await users.setPlan(params.name, body.tier))),
     handle(api.users.remove, async ({ params, body, signal }) => {
       if (!isAbsolute(body.directory)) throw new FamiliarError('bad_request', 'directory must be an absolute path')
       const removed = await removeUser({ name: params.name, directory: body.directory, signal })

@@ -13,7 +13,7 @@ const everyTool = ['store_memory', 'recall_memory', 'session_status']
 
 function request(messages: ModelMessage[], toolNames = everyTool): ModelRequest {
   return {
-    system: [{ name: 'soul', tier: 'stable', text: 'Be kind.' }],
+    system: [{ name: 'soul', layer: 'stable', text: 'Be kind.' }],
     messages,
     tools: toolNames.map((name) => ({ name, description: name, inputSchema: { type: 'object' } })),
     maxTokens: 1_000,

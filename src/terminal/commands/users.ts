@@ -7,7 +7,7 @@ import { apiCommand, once, withApi } from '../connect.ts'
 
 export const setPlan = apiCommand(
   users,
-  (api, { name, plan }: { name: string; plan: string }) => api.setTier({ name, tier: plan }),
+  (api, { name, plan }: { name: string; plan: string }) => api.setPlan({ name, tier: plan }),
   (user) => `${user.name} has the plan ${user.tier} from the next call on.`,
   once,
 )

@@ -72,8 +72,8 @@ describe('pins', () => {
     expect(await order()).toEqual(['b.md', 'a.md'])
     expect(await order(fork)).toEqual(['a.md', 'c.md'])
     expect(store.pinned.of('max', 'main')).toEqual([
-      { name: 'block:b.md', tier: 'semi_stable', text: '<block name="b.md">\nThis is b.md\n</block>' },
-      { name: 'block:a.md', tier: 'semi_stable', text: '<block name="a.md">\nThis is a.md\n</block>' },
+      { name: 'block:b.md', layer: 'semi_stable', text: '<block name="b.md">\nThis is b.md\n</block>' },
+      { name: 'block:a.md', layer: 'semi_stable', text: '<block name="a.md">\nThis is a.md\n</block>' },
     ])
     expect(store.pinned.of('max', 'fork').map(({ name }) => name)).toEqual(['block:a.md', 'block:c.md'])
     expect(store.pinned.of('max', 'another')).toEqual([])

@@ -45,7 +45,7 @@ export const paths = {
   'commitments.add': 'POST /memories/commitments',
   'commitments.edit': 'PATCH /memories/commitments/:id',
   'commitments.list': 'GET /memories/commitments',
-  'costs.caps': 'GET /cost/caps',
+  'costs.budgets': 'GET /cost/caps',
   'costs.report': 'GET /cost',
   'costs.spending': 'GET /cost/spending',
   'facts.declare': 'POST /memories/attributes',

@@ -1,5 +1,5 @@
 import { type ReactNode, useMemo, useState } from 'react'
-import type { CapsReply, SpendingReply, SpentReply } from '../../../src/protocol/status.ts'
+import type { BudgetsReply, SpendingReply, SpentReply } from '../../../src/protocol/status.ts'
 import { type Input, useAnswer } from '../api/call.ts'
 import { useSessions } from '../chat/sessions.tsx'
 import { Button, classes } from '../components/controls.tsx'
@@ -13,9 +13,9 @@ import { go, usePlace } from '../shell/router.tsx'
 import { t } from '../strings/strings.ts'
 import { cachedShare, columnsOf, costText, count, dayName, type Measure, percent, shortCount, usd } from './money.ts'
 
-type Cap = CapsReply['caps'][number]
+type Budget = BudgetsReply['caps'][number]
 
-const words: Record<Cap['name'], { title: string; used(spent: string): string }> = {
+const words: Record<Budget['name'], { title: string; used(spent: string): string }> = {
   message: { title: t.cost.perMessage, used: (spent) => t.cost.mostExpensiveToday(spent) },
   build: { title: t.cost.perBuild, used: (spent) => t.cost.mostExpensiveToday(spent) },
   day: { title: t.cost.perDay, used: (spent) => t.cost.today(spent) },
@@ -23,12 +23,12 @@ const words: Record<Cap['name'], { title: string; used(spent: string): string }>
 }
 
 /** How much may be spent, and how near to it we are. */
-function CapBars({ caps: { section, caps }, isEditable }: { caps: CapsReply; isEditable: boolean }) {
+function BudgetBars({ budgets: { section, caps }, isEditable }: { budgets: BudgetsReply; isEditable: boolean }) {
   return (
     <>
       <ul className="grid gap-3 sm:grid-cols-2">
-        {caps.map((cap) => (
-          <CapBar key={cap.name} cap={cap} />
+        {caps.map((budget) => (
+          <BudgetBar key={budget.name} budget={budget} />
         ))}
       </ul>
       {!isEditable && (
@@ -40,7 +40,11 @@ function CapBars({ caps: { section, caps }, isEditable }: { caps: CapsReply; isE
   )
 }
 
-function CapBar({ cap: { name, limit_usd: limit, spent_usd: spent, reserved_usd: reserved } }: { cap: Cap }) {
+function BudgetBar({
+  budget: { name, limit_usd: limit, spent_usd: spent, reserved_usd: reserved },
+}: {
+  budget: Budget
+}) {
   const { title, used } = words[name]
   const share = limit === null ? 0 : limit === 0 ? 1 : Math.min(1, spent / limit)
   const tone = share >= 0.9 ? 'bg-bad' : share >= 0.7 ? 'bg-warn' : 'bg-accent'
@@ -283,7 +287,7 @@ export function CostScreen() {
   const { may_configure } = useWho()
   const period = periods.find(({ value }) => value === query.get('period'))?.value ?? 'month'
   const spending = useAnswer('costs.spending', { period }, { everyMs: 60_000 })
-  const caps = useAnswer('costs.caps', {}, { everyMs: 10_000 })
+  const budgets = useAnswer('costs.budgets', {}, { everyMs: 10_000 })
   const total = spending.data?.total
   const isUnpriced = total !== undefined && total.calls > 0 && total.calls === total.unpriced_calls
   const measure = measures.find(({ value }) => value === query.get('by'))?.value ?? (isUnpriced ? 'tokens' : 'cost')
@@ -324,10 +328,10 @@ export function CostScreen() {
         </div>
       )}
       <Section title={t.cost.limits}>
-        {caps.error && <Failure error={caps.error} onRetry={caps.refresh} />}
-        {caps.data && <CapBars caps={caps.data} isEditable={may_configure} />}
+        {budgets.error && <Failure error={budgets.error} onRetry={budgets.refresh} />}
+        {budgets.data && <BudgetBars budgets={budgets.data} isEditable={may_configure} />}
       </Section>
-      {may_configure && <BudgetForm onChanged={caps.refresh} />}
+      {may_configure && <BudgetForm onChanged={budgets.refresh} />}
       {!spending.data && spending.isLoading && <p className="breathing text-soft">{t.common.loading}</p>}
       {total?.calls === 0 && <Empty title={t.cost.noModelCallsPeriod}>{t.cost.modelCallsListedHere}</Empty>}
       {spending.data && total && total.calls > 0 && (

@@ -28,7 +28,7 @@ per_day_usd = 0.5
 allow = ["*"]
 deny = ["web_*"]
 `)
-  expect(loaded.ok && loaded.config.tiers).toEqual({
+  expect(loaded.ok && loaded.config.plans).toEqual({
     free: {
       name: 'free',
       tools: { allow: [], deny: [] },

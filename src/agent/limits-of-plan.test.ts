@@ -8,18 +8,18 @@ const everybody = {
   perDayNanousd: 20_000_000_000,
   perMonthNanousd: null,
 }
-const tierOf = (budget: Plan['budget']): Plan => {
+const planWith = (budget: Plan['budget']): Plan => {
   return { name: 'jive', tools: { allow: [], deny: [] }, routes: {}, budget, maxSessions: null, mode: null }
 }
 
 it('CLIENT-4 a plan overrides the default budgets that it names', () => {
-  expect(limitsOfPlan(tierOf({}), everybody)).toBe(everybody)
-  expect(limitsOfPlan(tierOf({ perDayUsd: 0.5, perMonthUsd: 3, perMessageUsd: 0 }), everybody)).toEqual({
+  expect(limitsOfPlan(planWith({}), everybody)).toBe(everybody)
+  expect(limitsOfPlan(planWith({ perDayUsd: 0.5, perMonthUsd: 3, perMessageUsd: 0 }), everybody)).toEqual({
     perMessageNanousd: 0,
     perBuildNanousd: 2_000_000_000,
     perDayNanousd: 500_000_000,
     perMonthNanousd: 3_000_000_000,
     section: 'tiers.jive.budget',
   })
-  expect(limitsOfPlan(tierOf({ perDayUsd: null }), everybody).perDayNanousd).toBeNull()
+  expect(limitsOfPlan(planWith({ perDayUsd: null }), everybody).perDayNanousd).toBeNull()
 })
