@@ -1,3 +1,4 @@
+import type { Reporter, TestModule } from 'vitest/node'
 import { z } from 'zod'
 
 const reportSchema = z.object({
@@ -21,4 +22,15 @@ export function summarise(report: string): string {
   ).length
   const skipped = tests.length - count('passed', 'failed')
   return `${count('passed')} passed, ${count('failed') + broken} failed, ${skipped} skipped`
+}
+
+/** A reporter for vitest: names the tests that failed once and passed when they were run again. */
+export default class UnstableTests implements Reporter {
+  onTestRunEnd(modules: readonly TestModule[]): void {
+    const tests = modules.flatMap((module) => [...module.children.allTests()])
+    const unstable = tests.filter((test) => test.diagnostic()?.flaky)
+    if (unstable.length === 0) return
+    const names = unstable.map((test) => `  ${test.module.relativeModuleId}: ${test.fullName}`)
+    console.log(`Failed once, then passed (each is a fault of the test or the code):\n${names.join('\n')}`)
+  }
 }
