@@ -24,7 +24,8 @@ export function summarise(report: string): string {
   return `${count('passed')} passed, ${count('failed') + broken} failed, ${skipped} skipped`
 }
 
-/** A reporter for vitest: names the tests that failed once and passed when they were run again. */
+/** A reporter: names the tests that failed once and passed when they were run again. */
+// biome-ignore lint/style/noDefaultExport: vitest loads a reporter by its default export
 export default class UnstableTests implements Reporter {
   onTestRunEnd(modules: readonly TestModule[]): void {
     const tests = modules.flatMap((module) => [...module.children.allTests()])

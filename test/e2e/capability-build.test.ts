@@ -198,7 +198,7 @@ describe('a tool that was not there', () => {
       expect(seen.ids).toEqual(seen.ids.map((_, index) => String(index + 1)))
       expect(seen.events.at(-1)).toMatchObject({ type: 'complete', version: 1 })
       const answers = seen.events.flatMap((event) => (event.type === 'answer' ? [event.answer] : []))
-      expect(answers.slice(0, 2)).toEqual(['yes', 'Celsius'])
+      expect(answers.slice(0, 2)).toEqual(['Yes', 'Celsius'])
       expect(fake.rejections()).toEqual([])
     },
     2 * minute,
