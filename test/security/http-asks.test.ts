@@ -109,7 +109,8 @@ describe('approvals over HTTP', () => {
     expect((await say('yes, always', { session: 'other' })).reply).toBe('Done.')
     expect((await say('post', { session: 'third' })).reply).toBe('Done.')
     expect(sent).toHaveLength(4)
-    expect(await states()).toEqual(['granted', 'granted'])
+    // Only the permissions count from now on.
+    expect(await states()).toEqual(['used', 'used'])
   })
 
   it('SEC-16 a condition and other talk leave the question open, and it can be answered afterwards', async () => {
@@ -146,7 +147,7 @@ describe('approvals over HTTP', () => {
     const both = await Promise.all([answer(id, { answer: 'approve', scope: 'always' }), answer(id, { answer: 'deny' })])
     expect(both.map(({ status }) => status).toSorted()).toEqual([200, 409])
     const isApproved = both[0]?.status === 200
-    await expect.poll(states).toEqual([isApproved ? 'granted' : 'denied'])
+    await expect.poll(states).toEqual([isApproved ? 'used' : 'denied'])
     await expect.poll(() => sent.length).toBe(isApproved ? 1 : 0)
   })
 })
