@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { processIdentity, writeRecord } from '../../src/daemon/daemon-lock.ts'
 import { homePaths } from '../../src/daemon/home-paths.ts'
 import type { CommandContext } from '../../src/terminal/command.ts'
+import { mode } from '../../src/terminal/commands/permissions.ts'
 import { approve, deny, listApprovals } from '../../src/terminal/commands/sessions.ts'
 import { createOutput } from '../../src/terminal/output.ts'
 import { createGuardedTools, type GuardedTools, secret } from '../support/guarded-tools.ts'
@@ -73,4 +74,13 @@ describe('familiar approvals', () => {
     await expect(run((context) => approve(context, { id: 'no-such' }))).rejects.toThrow('There is no approval request')
     await expect(run((context) => approve(context, { id }))).rejects.toThrow('already answered differently')
   })
+})
+
+it('SEC-6 the mode is shown before the first message; choosing one needs a session', async () => {
+  const session = 'main'
+  expect(await run((context) => mode(context, { session }))).toBe('This session asks as configured: balanced.\n')
+  await expect(run((context) => mode(context, { session, mode: 'strict' }))).rejects.toThrow(
+    'There is no session "main"',
+  )
+  await expect(run((context) => mode(context, { session: 'work' }))).rejects.toThrow('There is no session "work"')
 })

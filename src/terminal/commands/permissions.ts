@@ -1,6 +1,6 @@
 import { formatTime } from '../../base/text.ts'
 import { type PermissionReply, permissions } from '../../protocol/permissions.ts'
-import { idStartingWith, usageError } from '../command.ts'
+import { CommandError, idStartingWith, usageError } from '../command.ts'
 import { apiCommand, findSession } from '../connect.ts'
 
 /** The permissions that you gave, and those that follow from enabled tools and the configuration. */
@@ -63,9 +63,15 @@ export const revoke = apiCommand(
 export const mode = apiCommand(
   permissions,
   async (api, input: { mode?: 'strict' | 'balanced' | 'trusting' | 'default'; session: string }, { client }) => {
-    const { id } = await findSession(client, input.session)
-    if (input.mode === undefined) return api.mode({ id })
-    return api.setMode({ id, mode: input.mode === 'default' ? null : input.mode })
+    const session = await findSession(client, input.session).catch((error: unknown) => {
+      if (!(error instanceof CommandError) || error.code !== 'not_found' || input.session !== 'main') throw error
+      if (input.mode === undefined) return undefined
+      throw new CommandError(error.message, { hint: 'For all sessions: familiar config set policy.mode MODE' })
+    })
+    // The usual session does not exist before its first message.
+    if (!session) return { mode: null, effective: (await api.list()).mode }
+    if (input.mode === undefined) return api.mode({ id: session.id })
+    return api.setMode({ id: session.id, mode: input.mode === 'default' ? null : input.mode })
   },
   ({ mode: chosen, effective }) => {
     if (chosen === null) return `This session asks as configured: ${effective}.`
