@@ -85,10 +85,8 @@ describe('CHAN-1 a build that was requested in a chat', () => {
       {
         text: expect.stringContaining('untrusted text in view'),
         buttons: [
-          [
-            { text: 'Yes', data: `q:${questionMark(hostId)}:yes` },
-            { text: 'No', data: `q:${questionMark(hostId)}:no` },
-          ],
+          [{ text: 'Yes', data: `q:${questionMark(hostId)}:1` }],
+          [{ text: 'No', data: `q:${questionMark(hostId)}:2` }],
         ],
       },
       {

@@ -149,32 +149,20 @@ function questionPayload(question: BuildQuestion): TelegramPayloadInput {
       questionId: id,
     }
   }
-  const text = `Building ${name}: ${words}${caution}`
   const { choices } = question
+  const asked = `Building ${name}: ${words}${caution}`
+  const listed = plainReply({ text: asked, answerList: choices && listChoices(choices) })
   if (choices && !choices.multiple) {
+    const text = choices.options.some(({ description }) => description) ? listed : asked
     const rows = choices.options.map(({ label }, at) => [{ text: label, data: questionData(id, String(at + 1)) }])
-    return {
-      kind: 'text',
-      text: plainReply({ text, answerList: choices && listChoices(choices) }),
-      notAfter,
-      buttons: rows,
-    }
+    return { kind: 'text', text, notAfter, buttons: rows }
   }
   if (!isForHandAlone({ id, build_id: buildId })) {
-    return {
-      kind: 'text',
-      text: plainReply({ text, answerList: choices && listChoices(choices) }),
-      notAfter,
-      wantsReply: true,
-    }
+    return { kind: 'text', text: listed, notAfter, wantsReply: true }
   }
-  const buttons = [
-    [
-      { text: 'Yes', data: questionData(id, 'yes') },
-      { text: 'No', data: questionData(id, 'no') },
-    ],
-  ]
-  return { kind: 'text', text, notAfter, buttons }
+  // Asked by an earlier version, without options.
+  const buttons = [['Yes', 'No'].map((text) => ({ text, data: questionData(id, text.toLowerCase()) }))]
+  return { kind: 'text', text: asked, notAfter, buttons }
 }
 
 function endPayload({ name, kind, state, error }: Build): TelegramPayloadInput {
