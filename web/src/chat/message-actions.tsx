@@ -104,6 +104,7 @@ function Action(props: { icon: IconName; label: string; isDisabled?: boolean; on
   const { icon, label, isDisabled = false, onClick } = props
   const [isBusy, setIsBusy] = useState(false)
   async function run(): Promise<void> {
+    if (isBusy) return
     setIsBusy(true)
     await onClick()
     setIsBusy(false)
@@ -111,11 +112,13 @@ function Action(props: { icon: IconName; label: string; isDisabled?: boolean; on
   return (
     <button
       type="button"
-      disabled={isDisabled || isBusy}
+      disabled={isDisabled}
+      // A disabled button would lose the focus.
+      aria-disabled={isBusy}
       // The selection stays, so that a part of the message can be quoted.
       onMouseDown={(event) => event.preventDefault()}
       onClick={() => void run()}
-      className="inline-flex min-h-7 items-center gap-1 rounded px-1.5 text-xs text-soft hover:text-ink disabled:opacity-40 pointer-coarse:min-h-9"
+      className="inline-flex min-h-7 items-center gap-1 rounded px-1.5 text-xs text-soft hover:text-ink disabled:opacity-40 aria-disabled:opacity-40 pointer-coarse:min-h-9"
     >
       <Icon name={icon} size={14} /> {label}
     </button>
