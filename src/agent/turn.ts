@@ -198,8 +198,8 @@ export function createTurns(dependencies: {
       news?.isUntrusted ||
       dynamic.included.some(({ label }) => label === 'untrusted') ||
       included.some(({ trust }) => trust === 'untrusted')
-    // An answered question is shown with its answer, even where the context is the same as before.
-    const isKnown = dynamic.text === projection.lastContext && !pending.answers
+    // A question is shown with its answer, or with the message that leaves it open, even in the same context as before.
+    const isKnown = dynamic.text === projection.lastContext && !pending.answers && !pending.leavesOpen?.question
     const context = isKnown ? '' : dynamic.text
 
     const shown = messages.map(({ media }, at) => ({ media: [...media, ...(expansions[at]?.media ?? [])] }))

@@ -53,13 +53,16 @@ describe('options of a question', () => {
     const { opened, told } = await open([
       { toolCalls: [{ name: 'ask_user', input: only }] },
       { text: 'Fine.' },
+      { text: 'Yes.' },
       { text: 'B it is.' },
     ])
     await opened.say('go')
     await opened.say('how are you?')
     expect(told(1)).toContain('You asked the user: Which? This message does not answer it.')
+    await opened.say('are you?')
+    expect(told(2)).toContain('You asked the user: Which? This message does not answer it.')
     await opened.say('b')
-    expect(told(2)).toContain('The user chose: B')
+    expect(told(3)).toContain('The user chose: B')
   })
 
   it('LOOP-4a a button answers its own question once; an old, repeated or invented one is refused', async () => {
