@@ -12,7 +12,7 @@ const common = {
   isolate: false,
   testTimeout: 30_000,
   hookTimeout: 30_000,
-  setupFiles: ['./test/support/property-seed.ts'],
+  setupFiles: ['./test/support/property-seed.ts', './test/support/english-page.ts'],
   // The default of one second is too short on a busy machine.
   expect: { poll: { timeout: 20_000 } },
 } as const

@@ -1,8 +1,10 @@
-import { useCallback, useEffect, useState } from 'react'
+import { StrictMode, useCallback, useEffect, useState } from 'react'
+import { createRoot } from 'react-dom/client'
 import { ApiError, call, onSignedOut, type Reply } from './api/call.ts'
 import { Failure, ToastProvider } from './components/feedback.tsx'
 import { SignIn, signInWithCode, takeSignInCode, WhoContext } from './shell/account.tsx'
 import { Shell } from './shell/shell.tsx'
+import { startTheme } from './shell/theme.tsx'
 
 type Access =
   | { kind: 'asking' }
@@ -10,7 +12,19 @@ type Access =
   | { kind: 'out'; problem?: string }
   | { kind: 'unreached'; error: Error }
 
-export function App() {
+export function startApp(): void {
+  startTheme()
+  const root = document.getElementById('root')
+  if (root)
+    // ScreenBoundary shows errors of a screen.
+    createRoot(root, { onCaughtError: (error) => console.warn(error) }).render(
+      <StrictMode>
+        <App />
+      </StrictMode>,
+    )
+}
+
+function App() {
   const [access, setAccess] = useState<Access>({ kind: 'asking' })
 
   const look = useCallback(async () => {

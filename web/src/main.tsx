@@ -1,15 +1,11 @@
-import { StrictMode } from 'react'
-import { createRoot } from 'react-dom/client'
-import { App } from './app.tsx'
-import { startTheme } from './shell/theme.tsx'
+import { startLanguage } from './strings/start-language.ts'
 import './styles.css'
 
-startTheme()
-const root = document.getElementById('root')
-if (root)
-  // ScreenBoundary shows errors of a screen.
-  createRoot(root, { onCaughtError: (error) => console.warn(error) }).render(
-    <StrictMode>
-      <App />
-    </StrictMode>,
-  )
+/** Modules may hold strings, so the app is loaded after the catalog of its language. */
+async function start(): Promise<void> {
+  await startLanguage()
+  const { startApp } = await import('./app.tsx')
+  startApp()
+}
+
+void start()

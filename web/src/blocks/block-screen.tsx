@@ -8,6 +8,7 @@ import { Screen } from '../components/layout.tsx'
 import { Tabs } from '../components/tabs.tsx'
 import { useWho } from '../shell/account.tsx'
 import { go, usePlace } from '../shell/router.tsx'
+import { formatDate, formatNumber } from '../strings/format.ts'
 import { t } from '../strings/strings.ts'
 import { BlockEditor, CompactDialog } from './block-editor.tsx'
 import { VersionsView } from './block-versions.tsx'
@@ -234,8 +235,8 @@ export function BlockScreen({ label }: { label: string }) {
     >
       <p className="-mt-3 mb-4 flex flex-wrap gap-x-3 text-sm text-soft">
         {block && <span>{t.notes.version(block.version)}</span>}
-        {block && <span>{t.notes.changed(new Date(block.modifiedAt).toLocaleString())}</span>}
-        {pin && <span>{t.notes.pinnedPositionTokens(pin.position, pin.tokens.toLocaleString())}</span>}
+        {block && <span>{t.notes.changed(formatDate(block.modifiedAt))}</span>}
+        {pin && <span>{t.notes.pinnedPositionTokens(pin.position, formatNumber(pin.tokens))}</span>}
       </p>
       {block?.trust === 'untrusted' && (
         <div className="mb-4">

@@ -3,6 +3,7 @@ import { call, useAnswer } from '../api/call.ts'
 import { Button, classes } from '../components/controls.tsx'
 import { Failure, useToasts } from '../components/feedback.tsx'
 import { Link, usePlace } from '../shell/router.tsx'
+import { formatDate, formatNumber } from '../strings/format.ts'
 import { t } from '../strings/strings.ts'
 import { type Block, loadVersion } from './block-screen.tsx'
 import { type DiffRow, diffLines, pathOfLabel, withContext } from './blocks.ts'
@@ -104,11 +105,7 @@ export function VersionsView(props: { label: string; block: Block; canWrite: boo
               </span>
               <span className="block text-xs text-soft">
                 {was_there
-                  ? t.notes.tokens(
-                      author === 'user' ? 'you' : t.notes.familiar,
-                      new Date(at).toLocaleString(),
-                      tokens.toLocaleString(),
-                    )
+                  ? t.notes.tokens(author === 'user' ? 'you' : t.notes.familiar, formatDate(at), formatNumber(tokens))
                   : t.notes.deleted}
               </span>
             </Link>

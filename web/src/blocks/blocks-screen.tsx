@@ -7,6 +7,7 @@ import { Icon } from '../components/icon.tsx'
 import { Screen, Section } from '../components/layout.tsx'
 import { useWho } from '../shell/account.tsx'
 import { go, Link, partBehind, usePlace } from '../shell/router.tsx'
+import { formatBytes, formatDate, formatNumber } from '../strings/format.ts'
 import { t } from '../strings/strings.ts'
 import { BlockScreen } from './block-screen.tsx'
 import { labelOfPath, movePin, pathOfLabel } from './blocks.ts'
@@ -78,7 +79,7 @@ function BlockRow(props: { entry: Reply<'blocks.list'>['entries'][number]; isPin
       <Link href={pathOfLabel(label)} className="min-w-0 flex-1 rounded-xl px-4 py-2.5 hover:bg-sunken">
         <span className="block font-medium">{label}</span>
         <span className="block text-xs text-soft">
-          {t.notes.bytesChanged(entry.bytes.toLocaleString(), new Date(entry.modified_at).toLocaleString())}
+          {t.notes.bytesChanged(formatBytes(entry.bytes), formatDate(entry.modified_at))}
         </span>
       </Link>
       {canWrite && (
@@ -99,7 +100,7 @@ function BlockRow(props: { entry: Reply<'blocks.list'>['entries'][number]; isPin
 function BudgetBar({ used, budget }: { used: number; budget: number }) {
   const isOver = used > budget
   const percent = budget === 0 ? 100 : Math.min(100, (used / budget) * 100)
-  const text = t.notes.ofTokens(used.toLocaleString(), budget.toLocaleString())
+  const text = t.notes.ofTokens(formatNumber(used), formatNumber(budget))
   return (
     <div className="mb-4">
       <div className="mb-1 flex flex-wrap justify-between gap-x-3 text-sm">
@@ -239,7 +240,7 @@ function PinList(props: {
                 {pin.label}
               </Link>
               <span className="ms-2 text-xs whitespace-nowrap text-soft">
-                {t.notes.tokensTokens(pin.tokens.toLocaleString())}
+                {t.notes.tokensTokens(formatNumber(pin.tokens))}
               </span>
               {known && !known.includes(pin.label) && <span className="ms-2 text-xs text-warn">{t.notes.deleted}</span>}
               {pin.trust === 'untrusted' && <span className="ms-2 text-xs text-warn">{t.notes.untrustedSource}</span>}

@@ -86,7 +86,12 @@ export function Approval({ approval }: { approval: Asked }) {
 
 /** With the tool and the place in bold. A question of an earlier version is one text. */
 function Sentence({ approval: { shown, question } }: { approval: Asked }) {
-  if (!shown) return <p className="whitespace-pre-wrap break-words">{question}</p>
+  if (!shown)
+    return (
+      <p dir="auto" className="whitespace-pre-wrap break-words">
+        {question}
+      </p>
+    )
   const { sentence, place, tool } = shown
   const at = place === null ? sentence.length : sentence.lastIndexOf(place)
   const start = sentence.indexOf(tool)

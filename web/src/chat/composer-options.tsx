@@ -5,6 +5,7 @@ import { classes } from '../components/controls.tsx'
 import { useToasts } from '../components/feedback.tsx'
 import { Icon } from '../components/icon.tsx'
 import { useIsConnected } from '../models/connection.ts'
+import { formatNumber, formatPercent, formatUsd } from '../strings/format.ts'
 import { t } from '../strings/strings.ts'
 import type { Conversation } from './conversation.ts'
 import { refreshSessions } from './sessions.tsx'
@@ -143,13 +144,13 @@ function Meter({ sessionId, conversation }: { sessionId: string; conversation: C
   return (
     <span
       className="ms-auto shrink-0 tabular-nums"
-      title={t.composer.contextTokens(used.toLocaleString('en-US'), limit.toLocaleString('en-US'))}
+      title={t.composer.contextTokens(formatNumber(used), formatNumber(limit))}
     >
-      {Math.min(100, Math.round((used / limit) * 100))}%
+      {formatPercent(Math.min(1, used / limit))}
       <span className="max-sm:sr-only">
         {' '}
         {t.composer.ofContext}
-        {cost > 0 && ` · $${cost.toFixed(cost < 0.01 ? 4 : 2)}`}
+        {cost > 0 && ` · ${formatUsd(cost, cost < 0.01 ? 4 : 2)}`}
       </span>
     </span>
   )

@@ -15,6 +15,7 @@ import { useToasts } from '../components/feedback.tsx'
 import { Icon } from '../components/icon.tsx'
 import { PrivateMemorySwitch } from '../memory/private/private-switch.tsx'
 import { usesLetterKeys } from '../palette/shortcuts.ts'
+import { formatList } from '../strings/format.ts'
 import { t } from '../strings/strings.ts'
 import type { Voice } from '../voice/use-voice.ts'
 import { VoiceButtons } from '../voice/voice-controls.tsx'
@@ -27,7 +28,7 @@ const picture = /^image\/(?:png|jpeg|gif|webp)$/
 /** Per message; the server refuses more. */
 const maxFiles = 10
 
-const namesOf = (files: readonly File[]) => files.map(({ name }) => name).join(', ')
+const namesOf = (files: readonly File[]) => formatList(files.map(({ name }) => name))
 
 async function readAttachments(files: Iterable<File>): Promise<Attachment[]> {
   return Promise.all(
@@ -234,12 +235,12 @@ export function Composer(props: ComposerProps) {
             <ul className="flex flex-wrap gap-1.5 px-3 pt-2.5">
               {attachments.map((file, index) => (
                 // biome-ignore lint/suspicious/noArrayIndexKey: two files may have the same name.
-                <li key={index} className="flex items-center gap-1.5 rounded-lg bg-sunken pl-2 text-sm">
+                <li key={index} className="flex items-center gap-1.5 rounded-lg bg-sunken ps-2 text-sm">
                   {picture.test(file.media_type) && (
                     <img
                       src={`data:${file.media_type};base64,${file.data}`}
                       alt=""
-                      className="my-1 -ml-1 size-12 rounded-md object-cover"
+                      className="my-1 -ms-1 size-12 rounded-md object-cover"
                     />
                   )}
                   <span className="max-w-48 truncate">{file.name}</span>
@@ -273,6 +274,7 @@ export function Composer(props: ComposerProps) {
             <textarea
               ref={area}
               data-composer
+              dir="auto"
               aria-label={t.common.message}
               placeholder={t.composer.messageFamiliar}
               rows={1}

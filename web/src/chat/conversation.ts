@@ -2,6 +2,7 @@ import type { OpenChoices } from '../../../src/protocol/choices.ts'
 import type { AnsweredApproval, StreamedEvent, TurnEvent, TurnOutcome } from '../../../src/protocol/events.ts'
 import type { Card, Json, MediaPart } from '../../../src/protocol/messages.ts'
 import type { ApprovalOutcome, ShownApproval } from '../../../src/protocol/permissions.ts'
+import { formatDate } from '../strings/format.ts'
 import { t } from '../strings/strings.ts'
 
 export interface ToolPart {
@@ -148,11 +149,9 @@ const earlierAnswer = /^The user (approved|denied): (\S+) /
 /** A quiet line says how it was answered; the text of the message is for the model. */
 function withAnswer(items: readonly Item[], answered: AnsweredApproval, key: string): readonly Item[] {
   const { id, answer, at } = answered
-  const label = t.chat.byYou(labelOf(answered), hour.format(new Date(at)))
+  const label = t.chat.byYou(labelOf(answered), formatDate(at, { timeStyle: 'short' }))
   return [...withOutcome(items, ({ approval }) => approval?.id === id, { answer }), note(key, label)]
 }
-
-const hour = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', hour12: false })
 
 function labelOf({ answer, scope = 'once' }: Pick<ApprovalOutcome, 'answer'> & Partial<ApprovalOutcome>): string {
   return t.chat.outcomes[answer === 'deny' ? 'denied' : scope]

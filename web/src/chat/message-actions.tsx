@@ -275,9 +275,11 @@ export function TurnActions({
   )
 }
 
-/** A reply that reached its length limit ends with this note of the daemon. */
+/** A reply that reached its length limit ends with this note of the daemon, in English. */
+const cutNote = '[The reply was cut at its length limit. Say “continue” for the rest.]'
+
 function isCut(text: string): boolean {
-  return text.trimEnd().endsWith(t.chat.cutNote)
+  return text.trimEnd().endsWith(cutNote)
 }
 
 /** Runs the message of a failed turn again. */

@@ -58,7 +58,7 @@ function MessageView(props: Omit<ItemViewProps, 'asked'> & { item: MessageItem }
     <div className="group flex flex-col items-end" data-newest={isNewest || undefined}>
       <div
         className={classes(
-          'max-w-[85%] rounded-2xl rounded-br-md px-4 py-2',
+          'max-w-[85%] rounded-2xl rounded-ee-md px-4 py-2',
           isOthers ? 'border border-line text-soft' : 'bg-accent-soft',
           outgoing && 'opacity-75',
         )}
@@ -282,7 +282,7 @@ export function MessageList(props: {
       {hasMoreBelow && (
         <IconButton
           label={t.chat.jumpToLatest}
-          className="absolute right-4 bottom-3 border border-line bg-raised shadow-md"
+          className="absolute end-4 bottom-3 border border-line bg-raised shadow-md"
           onClick={toNewest}
         >
           <Icon name="arrow_down" />

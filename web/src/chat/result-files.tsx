@@ -6,7 +6,7 @@ import { Button } from '../components/controls.tsx'
 import { Dialog } from '../components/forms.tsx'
 import { Icon } from '../components/icon.tsx'
 import { Markdown } from '../components/markdown.tsx'
-import { bytes as sizeOf } from '../monitor/timeline.ts'
+import { formatBytes } from '../strings/format.ts'
 import { t } from '../strings/strings.ts'
 import { readCsv } from './read-csv.ts'
 
@@ -28,7 +28,7 @@ export function ResultFile({ part, sessionId }: FileProps) {
       >
         <Icon name="attach" size={16} />
         <span className="min-w-0 truncate font-medium">{part.name}</span>
-        <span className="shrink-0 text-soft">{sizeOf(part.bytes)}</span>
+        <span className="shrink-0 text-soft">{formatBytes(part.bytes)}</span>
       </button>
       {isOpen && (
         <Dialog

@@ -6,6 +6,7 @@ import { Badge, type BadgeKind } from '../components/controls.tsx'
 import { FieldList } from '../components/layout.tsx'
 import { Markdown, OutsideLink } from '../components/markdown.tsx'
 import { Link } from '../shell/router.tsx'
+import { formatList } from '../strings/format.ts'
 import { t } from '../strings/strings.ts'
 import { OutputText, toolPath } from '../tools/tool-parts.tsx'
 import type { ToolPart } from './conversation.ts'
@@ -72,7 +73,11 @@ function showMemories({ tool }: OverlayProps): ReactNode {
       <ul aria-label={t.toolCalls.memories} className="space-y-2">
         {memories.map(({ id, day, marks, text, isUntrusted }) => (
           <li key={id}>
-            <Link href={`/memory/${id}`} className="block whitespace-pre-wrap underline-offset-2 hover:underline">
+            <Link
+              href={`/memory/${id}`}
+              dir="auto"
+              className="block whitespace-pre-wrap underline-offset-2 hover:underline"
+            >
               {text}
             </Link>
             <span className="text-xs text-soft">
@@ -96,7 +101,7 @@ function showPage({ tool }: OverlayProps): ReactNode {
       <p className="prose font-medium">
         <OutsideLink href={url} text={title} />
       </p>
-      <p className="whitespace-pre-wrap text-soft">
+      <p dir="auto" className="whitespace-pre-wrap text-soft">
         {text.length > shownCharacters ? `${text.slice(0, shownCharacters).trimEnd()} …` : text}
       </p>
     </div>
@@ -179,11 +184,13 @@ function SpawnView({ tool, sessionId, task }: OverlayProps & { task: string }) {
         {spawn?.doing && (
           <span className="text-soft">
             {t.toolCalls.step(spawn.doing.round)}
-            {spawn.doing.tools.length > 0 && `, ${spawn.doing.tools.join(', ')}`}
+            {spawn.doing.tools.length > 0 && `, ${formatList(spawn.doing.tools)}`}
           </span>
         )}
       </p>
-      <p className="whitespace-pre-wrap text-soft">{task}</p>
+      <p dir="auto" className="whitespace-pre-wrap text-soft">
+        {task}
+      </p>
       {answer && <Markdown text={answer} />}
     </div>
   )

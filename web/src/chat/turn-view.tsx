@@ -7,6 +7,7 @@ import { Icon, type IconName } from '../components/icon.tsx'
 import { Fold } from '../components/layout.tsx'
 import { Markdown } from '../components/markdown.tsx'
 import { Link } from '../shell/router.tsx'
+import { formatList, formatUsd } from '../strings/format.ts'
 import { t } from '../strings/strings.ts'
 import { Approval } from './approval.tsx'
 import { ChoiceList } from './choices.tsx'
@@ -40,7 +41,9 @@ function Thinking({ text, isNow }: { text: string; isNow: boolean }) {
   const lastLine = text.trimEnd().split('\n').at(-1) ?? ''
   return (
     <Fold icon="brain" title={isNow ? t.chat.thinking : t.chat.thought} detail={isNow ? lastLine : ''} isActive={isNow}>
-      <p className="whitespace-pre-wrap text-sm text-soft">{text}</p>
+      <p dir="auto" className="whitespace-pre-wrap text-sm text-soft">
+        {text}
+      </p>
     </Fold>
   )
 }
@@ -217,7 +220,7 @@ function newest(progress: readonly Json[]): string {
 /** The first thing in it that says something. */
 function summary(value: Json): string {
   if (typeof value === 'string') return value
-  if (Array.isArray(value)) return value.map(summary).join(', ')
+  if (Array.isArray(value)) return formatList(value.map(summary))
   if (value !== null && typeof value === 'object') return Object.values(value).map(summary).filter(Boolean).join(' · ')
   return value === null ? '' : String(value)
 }
@@ -288,7 +291,8 @@ export function TurnView(props: {
 function costOf({ costUsd, isEstimate }: TurnItem): string {
   if (costUsd === null) return t.common.noPrice
   if (costUsd === 0) return ''
-  return isEstimate ? t.chat.aboutEstimated(costUsd.toFixed(4)) : `$${costUsd.toFixed(4)}`
+  const cost = formatUsd(costUsd, 4)
+  return isEstimate ? t.cost.aboutEstimated(cost) : cost
 }
 
 function PartView(props: { part: TurnPart; isNewest: boolean; isSilent: boolean; sessionId: string | null }) {

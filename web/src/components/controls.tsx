@@ -109,7 +109,7 @@ export function CommandLine({ command: wanted }: { command: string }) {
   // On a machine where `familiar` is not on the PATH the command is shown with the path to it.
   const command = wanted.startsWith('familiar ') ? written.replace('WORDS', () => wanted.slice(9)) : wanted
   return (
-    <span className="flex items-center gap-2 rounded-lg bg-sunken py-0.5 pr-1 pl-3">
+    <span className="flex items-center gap-2 rounded-lg bg-sunken py-0.5 ps-3 pe-1">
       <code className="min-w-0 flex-1 py-1 font-mono text-[0.8125rem]">{command}</code>
       <CopyButton text={command} />
     </span>

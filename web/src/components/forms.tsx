@@ -60,6 +60,7 @@ export function TextArea({
   return (
     <Frame id={id} label={label} isLabelHidden={isLabelHidden} hint={hint} error={error} className={className}>
       <textarea
+        dir="auto"
         id={id}
         ref={ref}
         aria-invalid={error !== undefined || undefined}
@@ -169,7 +170,7 @@ export function Dialog(props: {
         <Primitive.Content
           {...(description === undefined && { 'aria-describedby': undefined })}
           onCloseAutoFocus={giveFocusBack}
-          className="fixed top-[8vh] left-1/2 z-50 max-h-[84vh] w-[min(36rem,calc(100vw-1.5rem))] -translate-x-1/2 overflow-y-auto rounded-2xl border border-line bg-raised p-5 shadow-xl"
+          className="fixed inset-x-0 top-[8vh] z-50 mx-auto max-h-[84vh] w-[min(36rem,calc(100vw-1.5rem))] overflow-y-auto rounded-2xl border border-line bg-raised p-5 shadow-xl"
         >
           <div className="mb-3 flex items-start justify-between gap-3">
             <div className="min-w-0">

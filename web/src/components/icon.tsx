@@ -53,6 +53,19 @@ const drawings = {
 
 export type IconName = keyof typeof drawings
 
+/** They point in the direction of reading, so they are mirrored where text runs from right to left. */
+const mirrored: ReadonlySet<IconName> = new Set([
+  'book',
+  'chevron_left',
+  'chevron_right',
+  'fork',
+  'quote',
+  'send',
+  'sound',
+  'talk',
+  'undo',
+])
+
 export function Icon({ name, size = 18 }: { name: IconName; size?: number }) {
   return (
     <svg
@@ -66,7 +79,7 @@ export function Icon({ name, size = 18 }: { name: IconName; size?: number }) {
       strokeLinejoin="round"
       aria-hidden="true"
       focusable="false"
-      className="shrink-0"
+      className={mirrored.has(name) ? 'shrink-0 rtl:-scale-x-100' : 'shrink-0'}
     >
       <path d={drawings[name]} />
     </svg>

@@ -1,5 +1,6 @@
 import { type ReactNode, useId, useState } from 'react'
 import { Link, useTitle } from '../shell/router.tsx'
+import { formatDate, formatDecimal, formatRelative } from '../strings/format.ts'
 import { t } from '../strings/strings.ts'
 import { classes } from './controls.tsx'
 import { Icon, type IconName } from './icon.tsx'
@@ -21,11 +22,9 @@ export function Screen(props: {
         {back && (
           <Link
             href={back.href}
-            className="-ml-1 mb-2 inline-flex min-h-9 items-center gap-1 text-sm text-soft hover:text-ink"
+            className="-ms-1 mb-2 inline-flex min-h-9 items-center gap-1 text-sm text-soft hover:text-ink"
           >
-            <span className="rotate-180">
-              <Icon name="chevron_right" size={14} />
-            </span>
+            <Icon name="chevron_left" size={14} />
             {back.label}
           </Link>
         )}
@@ -92,7 +91,7 @@ export function Fold(props: {
         </span>
         <span className="shrink-0 font-medium">{title}</span>
         <span className="min-w-0 flex-1 truncate text-soft">{detail}</span>
-        <span className={classes('text-soft transition-transform', isOpen && 'rotate-90')}>
+        <span className={classes('text-soft transition-transform', isOpen && 'rotate-90 rtl:-rotate-90')}>
           <Icon name="chevron_right" size={14} />
         </span>
       </button>
@@ -183,7 +182,7 @@ export function QuietLink({ href, children }: { href: string; children: ReactNod
 export function When({ at }: { at: string }) {
   const time = new Date(at)
   return (
-    <time dateTime={at} title={time.toLocaleString()} className="whitespace-nowrap">
+    <time dateTime={at} title={formatDate(time)} className="whitespace-nowrap">
       {timeAgo(time.getTime(), Date.now())}
     </time>
   )
@@ -197,20 +196,19 @@ const steps: [seconds: number, unit: Intl.RelativeTimeFormatUnit][] = [
   [2_629_800, 'week'],
   [31_557_600, 'month'],
 ]
-const relative = new Intl.RelativeTimeFormat(undefined, { numeric: 'auto' })
 
 export function timeAgo(at: number, now: number): string {
   const seconds = Math.round((at - now) / 1_000)
   const place = steps.findIndex(([most]) => Math.abs(seconds) < most)
   const unit = steps[place]?.[1] ?? 'year'
   const size = place < 0 ? 31_557_600 : place === 0 ? 1 : (steps[place - 1]?.[0] ?? 1)
-  return relative.format(Math.round(seconds / size), unit)
+  return formatRelative(Math.round(seconds / size), unit)
 }
 
 export function duration(ms: number): string {
   if (ms < 1_000) return t.common.milliseconds(Math.round(ms))
   return ms < 60_000
-    ? t.common.seconds((ms / 1_000).toFixed(1))
+    ? t.common.seconds(formatDecimal(ms / 1_000, 1))
     : t.common.minutesSeconds(Math.floor(ms / 60_000), Math.round((ms % 60_000) / 1_000))
 }
 

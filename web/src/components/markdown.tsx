@@ -106,7 +106,7 @@ export function Markdown({ text, isGrowing = false }: MarkdownProps) {
 function Parts({ text, isGrowing }: Required<MarkdownProps>) {
   const parts = useMemo(() => splitMarkdown(text), [text])
   return (
-    <div className="prose">
+    <div className="prose" dir="auto">
       {parts.map((part, index) =>
         part.isPlain ? (
           // biome-ignore lint/suspicious/noArrayIndexKey: parts have no other name, and only grow at the end.

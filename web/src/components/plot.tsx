@@ -42,7 +42,7 @@ export function Plot(props: {
 
   return (
     <figure>
-      <div role="img" aria-label={label}>
+      <div role="img" aria-label={label} dir="ltr">
         <div ref={place} className="min-w-0 overflow-hidden" />
       </div>
       <figcaption className="mt-2 flex flex-wrap items-baseline justify-between gap-x-4 gap-y-1 text-xs text-soft">

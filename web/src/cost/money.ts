@@ -1,11 +1,12 @@
 import type { SpendingReply } from '../../../src/protocol/status.ts'
+import { formatDate, formatNumber, formatPercent, formatUsd } from '../strings/format.ts'
 import { t } from '../strings/strings.ts'
 
 /** `$0.0312`: as many places as a small sum needs. */
 export function usd(amount: number): string {
-  if (amount === 0) return '$0'
-  if (amount < 0.0001) return '< $0.0001'
-  return `$${amount.toFixed(amount < 0.1 ? 4 : 2)}`
+  if (amount === 0) return formatUsd(0, 0)
+  if (amount < 0.0001) return `< ${formatUsd(0.0001, 4)}`
+  return formatUsd(amount, amount < 0.1 ? 4 : 2)
 }
 
 /** A cost with what is known of it: calls without a price are named, not counted as zero. */
@@ -26,19 +27,16 @@ export function callCost({ cost_usd, usage }: { cost_usd: number | null; usage: 
   return usage.is_estimate ? t.cost.aboutEstimated(usd(cost_usd)) : usd(cost_usd)
 }
 
-const whole = new Intl.NumberFormat('en')
-const short = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 })
-
-export const count = (amount: number) => whole.format(amount)
+export const count = (amount: number) => formatNumber(amount)
 /** `12.3K` */
-export const shortCount = (amount: number) => short.format(amount)
+export const shortCount = (amount: number) => formatNumber(amount, { notation: 'compact', maximumFractionDigits: 1 })
 
 export function percent(share: number): string {
   const rounded = Math.round(share * 100)
   // A little is not nothing, and nearly all is not all.
-  if (rounded === 0 && share > 0) return '<\u00a01%'
-  if (rounded === 100 && share < 1) return '>\u00a099%'
-  return `${rounded}%`
+  if (rounded === 0 && share > 0) return `<\u00a0${formatPercent(0.01)}`
+  if (rounded === 100 && share < 1) return `>\u00a0${formatPercent(0.99)}`
+  return formatPercent(share)
 }
 
 /** The share of input tokens from the provider's cache; null without input. */
@@ -95,7 +93,7 @@ function namesOf(amounts: readonly Map<string, number>[]): string[] {
 const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0)
 
 // A day of the calendar and no moment: read and written in one and the same zone.
-const dayFormat = new Intl.DateTimeFormat('en', { day: 'numeric', month: 'short', timeZone: 'UTC' })
-const monthFormat = new Intl.DateTimeFormat('en', { month: 'short', year: 'numeric', timeZone: 'UTC' })
-export const dayName = (day: string) => dayFormat.format(new Date(`${day}T00:00:00Z`))
-const monthName = (month: string) => monthFormat.format(new Date(`${month}-01T00:00:00Z`))
+export const dayName = (day: string) =>
+  formatDate(`${day}T00:00:00Z`, { day: 'numeric', month: 'short', timeZone: 'UTC' })
+const monthName = (month: string) =>
+  formatDate(`${month}-01T00:00:00Z`, { month: 'short', year: 'numeric', timeZone: 'UTC' })

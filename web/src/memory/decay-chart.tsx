@@ -2,6 +2,7 @@ import { useEffect, useRef } from 'react'
 import uPlot from 'uplot'
 import type { MemoryDetailReply } from '../../../src/protocol/memory.ts'
 import { useTheme } from '../shell/theme.tsx'
+import { formatPercent } from '../strings/format.ts'
 import { t } from '../strings/strings.ts'
 import 'uplot/dist/uPlot.min.css'
 
@@ -27,7 +28,7 @@ export function DecayChart({ decay }: { decay: Decay }) {
     }
   }, [decay, theme])
 
-  return <div ref={place} role="img" aria-label={describe(decay)} className="min-w-0" />
+  return <div ref={place} role="img" aria-label={describe(decay)} dir="ltr" className="min-w-0" />
 }
 
 /** Both lines meet at now. */
@@ -52,7 +53,7 @@ function optionsFor({ policy }: Decay, element: HTMLElement): uPlot.Options {
     scales: { x: { time: false }, y: { range: [0, 100] } },
     axes: [
       { ...axis, size: 28, values: (_, ticks) => ticks.map((tick) => nameOf(tick, policy)) },
-      { ...axis, size: 44, values: (_, ticks) => ticks.map((tick) => `${tick}%`) },
+      { ...axis, size: 44, values: (_, ticks) => ticks.map((tick) => formatPercent(tick / 100)) },
     ],
     series: [{}, line, { ...line, dash: [4, 4] }],
   }

@@ -6,6 +6,7 @@ import { Empty, Failure } from '../components/feedback.tsx'
 import { SelectField, TextField } from '../components/forms.tsx'
 import { Fold, Section } from '../components/layout.tsx'
 import { go, Link, usePlace } from '../shell/router.tsx'
+import { compareNames } from '../strings/format.ts'
 import { t } from '../strings/strings.ts'
 import { useCorrections } from './corrections.tsx'
 import { setQuery, showDay } from './memory-list.tsx'
@@ -56,11 +57,9 @@ interface Sorting {
   isDown: boolean
 }
 
-const compareText = new Intl.Collator(undefined, { numeric: true, sensitivity: 'base' }).compare
-
 export function sortFacts(facts: readonly FactReply[], { by, isDown }: Sorting): FactReply[] {
   const sign = isDown ? -1 : 1
-  return facts.toSorted((a, b) => sign * (by === 'confidence' ? a[by] - b[by] : compareText(a[by], b[by])))
+  return facts.toSorted((a, b) => sign * (by === 'confidence' ? a[by] - b[by] : compareNames(a[by], b[by])))
 }
 
 /** Every word has to be somewhere in it. */
@@ -82,7 +81,7 @@ export function countBy(
   const counts = new Map<string, number>()
   for (const fact of facts) counts.set(fact[column], (counts.get(fact[column]) ?? 0) + 1)
   return Array.from(counts, ([name, count]) => ({ name, count })).sort(
-    (a, b) => b.count - a.count || compareText(a.name, b.name),
+    (a, b) => b.count - a.count || compareNames(a.name, b.name),
   )
 }
 

@@ -5,22 +5,18 @@ import { Button } from '../components/controls.tsx'
 import type { Choice } from '../components/forms.tsx'
 import { Icon } from '../components/icon.tsx'
 import { go, Link } from '../shell/router.tsx'
+import { formatDate } from '../strings/format.ts'
 import { t } from '../strings/strings.ts'
 
-const day = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium' })
-const longDay = new Intl.DateTimeFormat(undefined, { dateStyle: 'full' })
-const moment = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' })
-const hour = new Intl.DateTimeFormat(undefined, { timeStyle: 'short' })
-
-export const showDay = (time: string) => read(time, day)
-export const formatLongDay = (time: string) => read(time, longDay)
-export const showMoment = (time: string) => read(time, moment)
-const formatHour = (time: string) => read(time, hour)
+export const showDay = (time: string) => read(time, { dateStyle: 'medium' })
+export const formatLongDay = (time: string) => read(time, { dateStyle: 'full' })
+export const showMoment = (time: string) => read(time)
+const formatHour = (time: string) => read(time, { timeStyle: 'short' })
 
 /** An imported memory may have an invalid date, which is shown as it is. */
-function read(time: string, format: Intl.DateTimeFormat): string {
+function read(time: string, format?: Intl.DateTimeFormatOptions): string {
   const at = Date.parse(time)
-  return Number.isNaN(at) ? time : format.format(at)
+  return Number.isNaN(at) ? time : formatDate(at, format)
 }
 
 /** `2026-11-15` in the browser's time zone. */

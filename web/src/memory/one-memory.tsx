@@ -6,6 +6,7 @@ import { Empty, Failure, Notice } from '../components/feedback.tsx'
 import { Icon } from '../components/icon.tsx'
 import { FieldList, Panel, Screen, Section } from '../components/layout.tsx'
 import { Link } from '../shell/router.tsx'
+import { formatList } from '../strings/format.ts'
 import { t } from '../strings/strings.ts'
 import { useCorrections } from './corrections.tsx'
 import { EditMemory } from './edit-memory.tsx'
@@ -72,7 +73,7 @@ function detailsOf({ memory, fact, episode, commitment }: MemoryDetailReply): [s
     [t.memory.file, file && t.memory.linesTo(file.file, file.first_line, file.last_line)],
     [t.memory.trust, labelNames[memory.label]],
     [t.common.category, memory.category],
-    [t.memory.tags, memory.tags.join(', ')],
+    [t.memory.tags, formatList(memory.tags)],
     [
       t.memory.mentions,
       happened_from && [...new Set([happened_from, happened_until ?? happened_from].map(showDay))].join(' to '),
@@ -86,7 +87,7 @@ function detailsOf({ memory, fact, episode, commitment }: MemoryDetailReply): [s
         t.memory.sinceValidFrom(showDay(fact.valid_from), fact.valid_to ? t.memory.until(showDay(fact.valid_to)) : ''),
     ],
     [t.memory.decisions, episode?.decisions.join('; ')],
-    [t.memory.topics, episode?.topics.join(', ')],
+    [t.memory.topics, episode && formatList(episode.topics)],
     [t.memory.tone, episode?.tone],
     [t.common.state, commitment?.state],
     [t.memory.due, commitment?.deadline && showMoment(commitment.deadline)],
@@ -182,7 +183,9 @@ function Details({ detail, onChanged }: { detail: MemoryDetailReply; onChanged()
       )}
       <Panel className="my-4">
         {memory.title && <p className="mb-1 font-semibold">{memory.title}</p>}
-        <p className="whitespace-pre-wrap">{shownContent(memory)}</p>
+        <p dir="auto" className="whitespace-pre-wrap">
+          {shownContent(memory)}
+        </p>
         {memory.label === 'untrusted' && (
           <p className="mt-2 text-xs">
             <UntrustedMark />

@@ -8,6 +8,7 @@ import { Icon } from '../components/icon.tsx'
 import { Fold, Panel } from '../components/layout.tsx'
 import { Markdown } from '../components/markdown.tsx'
 import { usePlace } from '../shell/router.tsx'
+import { formatDecimal, formatList } from '../strings/format.ts'
 import { t } from '../strings/strings.ts'
 import { withProgress } from './corrections.tsx'
 import {
@@ -185,7 +186,7 @@ export function reasonsOf(signals: readonly Signal[]): Reason[] {
 }
 
 export function formatAdded(added: number): string {
-  return `${added < 0 ? '−' : '+'}${Math.abs(added).toFixed(2)}`
+  return `${added < 0 ? '−' : '+'}${formatDecimal(Math.abs(added), 2)}`
 }
 
 type Result = MemorySearchReply['results'][number]
@@ -193,13 +194,10 @@ type Result = MemorySearchReply['results'][number]
 /** Why it was found, ranker by ranker, with what each added to its score. */
 function WhyView({ why, score }: { why: NonNullable<Result['why']>; score: number }) {
   const reasons = reasonsOf(why.signals)
-  const most = reasons
-    .slice(0, 3)
-    .map(({ name }) => name.toLowerCase())
-    .join(', ')
+  const most = formatList(reasons.slice(0, 3).map(({ name }) => name))
   return (
     <div className="mt-2">
-      <Fold icon="gauge" title={t.search.why} detail={`${score.toFixed(2)} · ${most}`}>
+      <Fold icon="gauge" title={t.search.why} detail={`${formatDecimal(score, 2)} · ${most}`}>
         <table className="w-full text-sm">
           <caption className="sr-only">{t.search.howEachSignalChanged}</caption>
           <tbody>
@@ -225,7 +223,7 @@ function WhyView({ why, score }: { why: NonNullable<Result['why']>; score: numbe
           </tbody>
         </table>
         <p className="mt-2 text-xs text-soft">
-          {t.search.scoreStrength(score.toFixed(2), Math.round(why.strength * 100))}
+          {t.search.scoreStrength(formatDecimal(score, 2), Math.round(why.strength * 100))}
         </p>
       </Fold>
     </div>

@@ -12,10 +12,11 @@ import { Failure, Notice, useToasts } from '../components/feedback.tsx'
 import { Dialog, SelectField } from '../components/forms.tsx'
 import { Icon } from '../components/icon.tsx'
 import { Rich, Section } from '../components/layout.tsx'
+import { formatBytes, formatNumber } from '../strings/format.ts'
 import { t } from '../strings/strings.ts'
 import { withProgress } from './corrections.tsx'
 import { ForgetEverything, LearningPanel, OtherNames } from './learning.tsx'
-import { type Kind, memoryKindNames } from './memory-list.tsx'
+import type { Kind } from './memory-list.tsx'
 
 /** The files and folders whose passages are memories. A new one is named on the machine itself, never over the net. */
 function IndexedFolders({ onChanged }: { onChanged(): void }) {
@@ -102,24 +103,16 @@ function IndexedFolders({ onChanged }: { onChanged(): void }) {
   )
 }
 
-const units = ['bytes', 'KB', 'MB', 'GB', 'TB']
-
-export function formatBytes(bytes: number): string {
-  const step = bytes < 1 ? 0 : Math.min(units.length - 1, Math.floor(Math.log10(bytes) / 3))
-  const value = bytes / 1_000 ** step
-  return `${step === 0 || value >= 100 ? Math.round(value) : value.toFixed(1)} ${units[step]}`
-}
-
 function StoreFigures({ stats }: { stats: MemoryStatsReply }) {
   const { memories, superseded, edges, files, embedding, database_bytes } = stats
   const figures: [string, string][] = [
     ...Object.entries(memories).map(([kind, count]): [string, string] => [
-      `${memoryKindNames[kind as Kind]}s`,
-      number(count),
+      t.memory.kinds[kind as Kind],
+      formatNumber(count),
     ]),
-    [t.storage.outdated, number(superseded)],
-    [t.storage.links, number(edges)],
-    [t.common.files, files.files === 0 ? '0' : `${number(files.files)}, ${formatBytes(files.bytes)}`],
+    [t.storage.outdated, formatNumber(superseded)],
+    [t.storage.links, formatNumber(edges)],
+    [t.common.files, files.files === 0 ? '0' : `${formatNumber(files.files)}, ${formatBytes(files.bytes)}`],
     [t.storage.database, formatBytes(database_bytes)],
   ]
   return (
@@ -135,8 +128,8 @@ function StoreFigures({ stats }: { stats: MemoryStatsReply }) {
       <p className="mt-3 text-sm text-soft">
         {embedding
           ? t.storage.foundMeaning(
-              number(embedding.embedded),
-              number(embedding.total),
+              formatNumber(embedding.embedded),
+              formatNumber(embedding.total),
               embedding.model,
               embedding.is_running ? t.storage.indexingRestNow : '',
             )
@@ -145,10 +138,6 @@ function StoreFigures({ stats }: { stats: MemoryStatsReply }) {
       {embedding?.problem && <Notice kind="warning">{embedding.problem}</Notice>}
     </Section>
   )
-}
-
-function number(count: number): string {
-  return count.toLocaleString()
 }
 
 const trust = [

@@ -8,6 +8,7 @@ import { type Choice, SelectField } from '../components/forms.tsx'
 import { FieldList, Panel, Screen, Section } from '../components/layout.tsx'
 import { useSettings } from '../settings/edit-settings.tsx'
 import { useWho } from '../shell/account.tsx'
+import { formatList, formatNumber, formatUsd } from '../strings/format.ts'
 import { t } from '../strings/strings.ts'
 import { ConnectModel } from './connect-model.tsx'
 
@@ -59,7 +60,7 @@ function ChooseModel({ models }: { models: readonly ListedModel[] }) {
   )
 }
 
-const usd = (amount: number) => `$${amount.toLocaleString('en-US', { maximumFractionDigits: 4 })}`
+const usd = (amount: number) => formatUsd(amount, 4, 0)
 
 /** For a million tokens. The cache price is shown only where it differs. */
 export function priceWords({ cost_per_mtok: cost, is_offline }: ListedModel): string {
@@ -83,8 +84,8 @@ function ModelCard({ model, isCurrent }: { model: ListedModel; isCurrent: boolea
           [t.models.provider, model.provider_type && `${model.provider} (${model.provider_type})`],
           [t.models.apiKey, keyWords(model)],
           [t.models.price, priceWords(model)],
-          [t.models.contextWindow, t.models.tokens(model.max_context_tokens.toLocaleString())],
-          [t.models.maxOutput, t.models.tokens(model.max_tokens.toLocaleString())],
+          [t.models.contextWindow, t.models.tokens(formatNumber(model.max_context_tokens))],
+          [t.models.maxOutput, t.models.tokens(formatNumber(model.max_tokens))],
           [t.models.vision, model.supports_vision ? t.common.yes : t.common.no],
         ]}
       />
@@ -121,7 +122,7 @@ function RouteRow({ route: { name, models }, children }: { route: Route; childre
       <span className="min-w-0">
         {children}
         {models.length > 1 && (
-          <span className="block text-sm text-soft">{t.models.fallback(models.slice(1).join(', '))}</span>
+          <span className="block text-sm text-soft">{t.models.fallback(formatList(models.slice(1)))}</span>
         )}
       </span>
     </li>

@@ -7,6 +7,7 @@ import { Button, classes } from '../components/controls.tsx'
 import { Empty, Failure } from '../components/feedback.tsx'
 import { DataTable, Panel, QuietLink, Screen, Section, When } from '../components/layout.tsx'
 import { callCost, count, percent } from '../cost/money.ts'
+import { formatList } from '../strings/format.ts'
 import { t } from '../strings/strings.ts'
 import { useSessionName } from './timeline.ts'
 
@@ -82,7 +83,7 @@ function RequestLine({ request, sessionId, most }: { request: Request; sessionId
           <QuietLink href={`/monitor/turn/${sessionId}/${request.turn_id}`}>{t.common.timeline}</QuietLink>
         )}
       </div>
-      <StackedBar isThin label={told.join(', ') || t.monitor.noTokenCount} parts={parts} most={most} />
+      <StackedBar isThin label={formatList(told) || t.monitor.noTokenCount} parts={parts} most={most} />
       <p aria-hidden="true" className="mt-0.5 text-xs text-soft">
         {told.join(' · ') || t.monitor.noTokenCount}
       </p>

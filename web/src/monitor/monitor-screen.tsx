@@ -8,9 +8,10 @@ import { Icon } from '../components/icon.tsx'
 import { DataTable, FieldList, Panel, QuietLink, Screen, Section, When } from '../components/layout.tsx'
 import { count, shortCount } from '../cost/money.ts'
 import { usePlace } from '../shell/router.tsx'
+import { formatBytes, formatList } from '../strings/format.ts'
 import { t } from '../strings/strings.ts'
 import { ContextView } from './context-view.tsx'
-import { bytes, isWork, uptime, useSessionName } from './timeline.ts'
+import { isWork, uptime, useSessionName } from './timeline.ts'
 import { TraceView } from './trace-view.tsx'
 
 /** The state of the daemon, and background problems that are not shown elsewhere. */
@@ -45,7 +46,7 @@ function Health({ status }: { status: StatusReply | undefined }) {
                 learning &&
                   (learning.waiting > 0 ? t.monitor.conversationsToProcess(learning.waiting) : t.monitor.upToDate),
               ],
-              [t.monitor.database, memory && bytes(memory.database_bytes)],
+              [t.monitor.database, memory && formatBytes(memory.database_bytes)],
               [
                 t.monitor.semanticSearchTitle,
                 embedding && t.monitor.ofMemories(count(embedding.embedded), count(embedding.total), embedding.model),
@@ -79,7 +80,7 @@ function SubagentList({ sessionId }: { sessionId: string }) {
               {spawn.task}
             </span>
             <span className="text-xs text-soft">
-              {spawn.doing ? t.monitor.step(spawn.doing.round, spawn.doing.tools.join(', ')) : ''}
+              {spawn.doing ? t.monitor.step(spawn.doing.round, formatList(spawn.doing.tools)) : ''}
               <When at={spawn.ended_at ?? spawn.created_at} />
             </span>
             {spawn.session_id !== null && (

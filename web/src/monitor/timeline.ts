@@ -95,14 +95,6 @@ export function uptime(seconds: number): string {
   return hours < 48 ? t.monitor.hMin(hours, minutes % 60) : t.monitor.days(Math.floor(hours / 24))
 }
 
-const units = ['bytes', 'KB', 'MB', 'GB', 'TB']
-
-export function bytes(amount: number): string {
-  const step = amount < 1 ? 0 : Math.min(units.length - 1, Math.floor(Math.log10(amount) / 3))
-  const value = amount / 1_000 ** step
-  return `${step === 0 || value >= 100 ? Math.round(value) : value.toFixed(1)} ${units[step]}`
-}
-
 const workers: Record<string, string> = { subagent: t.monitor.subAgent, builder: t.monitor.toolBuilder }
 
 /** The name of a session. Background sessions are named after their purpose. */

@@ -6,6 +6,7 @@ import { Empty, Failure } from '../components/feedback.tsx'
 import { DataTable, duration, FieldList, Panel, QuietLink, Screen, Section, When } from '../components/layout.tsx'
 import { purposeName } from '../cost/cost-screen.tsx'
 import { callCost, count, percent, usd } from '../cost/money.ts'
+import { formatDate } from '../strings/format.ts'
 import { t } from '../strings/strings.ts'
 import { type PlacedSpan, type Timeline, timelineOf, traceSums } from './timeline.ts'
 
@@ -141,7 +142,7 @@ function TraceFacts({ trace, tookMs }: { trace: TraceReply; tookMs: number }) {
     <div className="mb-6">
       <FieldList
         facts={[
-          [t.monitor.startedTitle, began.toLocaleString()],
+          [t.monitor.startedTitle, formatDate(began)],
           [t.monitor.outcome, trace.outcome === null ? t.monitor.stillRunning : outcomes[trace.outcome]],
           [t.monitor.duration, duration(tookMs)],
           [t.monitor.timeWaitingRetry, sums.waitedMs > 0 && duration(sums.waitedMs)],

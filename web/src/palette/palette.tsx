@@ -99,6 +99,16 @@ interface FoundEntry extends PaletteEntry {
 const perGroup = 6
 const inAll = 24
 
+/** The headings of the groups; another group is its own. */
+const groupNames: Readonly<Record<string, string>> = {
+  Actions: t.palette.actions,
+  Conversations: t.common.conversations,
+  Screens: t.palette.screens,
+  Commands: t.palette.commands,
+  Blocks: t.shell.notes,
+  Capabilities: t.common.builtTools,
+}
+
 /** The best of each group, the groups by their best. Without a query they stay in their order. */
 export function findEntries(entries: readonly PaletteEntry[], query: string): FoundEntry[] {
   const words = query.toLowerCase().split(/\s+/).filter(Boolean)
@@ -135,7 +145,7 @@ function PaletteList({ id, entries, active, onChoose }: PaletteListProps) {
           <div key={entry.id} role="presentation">
             {entries[index - 1]?.group !== group && (
               <p role="presentation" className="px-2 pt-2 pb-1 text-xs font-medium text-soft">
-                {group}
+                {groupNames[group] ?? group}
               </p>
             )}
             {/* biome-ignore lint/a11y/useKeyWithClickEvents: the keys are those of the field that has the focus. */}
@@ -206,7 +216,7 @@ function usePaletteEntries(onCommand: (line: string, takesMore: boolean) => void
       ],
       Conversations: sessions.map(({ id, title, contact, preview, state }) => ({
         label: title ?? contact,
-        detail: [state === 'archived' && 'archived', preview].filter(Boolean).join(' · '),
+        detail: [state === 'archived' && t.chat.archivedLower, preview].filter(Boolean).join(' · '),
         icon: 'talk',
         run: to(`/talk/${id}`),
       })),
@@ -318,7 +328,7 @@ export function Palette({ onClose }: { onClose(): void }) {
             event.preventDefault()
             if (!focusComposer()) document.getElementById('main')?.focus()
           }}
-          className="fixed top-[10vh] left-1/2 z-50 flex max-h-[76vh] w-[min(38rem,calc(100vw-1.5rem))] -translate-x-1/2 flex-col overflow-hidden rounded-2xl border border-line bg-raised shadow-xl"
+          className="fixed inset-x-0 top-[10vh] z-50 mx-auto flex max-h-[76vh] w-[min(38rem,calc(100vw-1.5rem))] flex-col overflow-hidden rounded-2xl border border-line bg-raised shadow-xl"
         >
           <Dialog.Title className="sr-only">{t.palette.quickSearch}</Dialog.Title>
           <div className="flex items-center gap-2.5 border-b border-line px-4 text-soft">

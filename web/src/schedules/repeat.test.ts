@@ -30,7 +30,7 @@ describe('cronWords', () => {
     ['30 8 * * 1-5', 'at 08:30 on weekdays'],
     ['0 9 * * mon,thu', 'at 09:00 every Monday and Thursday'],
     ['0 9 * * 7', 'at 09:00 every Sunday'],
-    ['0 8,12,18 * * *', 'at 08:00, 12:00 and 18:00 every day'],
+    ['0 8,12,18 * * *', 'at 08:00, 12:00, and 18:00 every day'],
     ['0 9 1,22 * *', 'at 09:00 on the 1st and 22nd of every month'],
     ['15 6 13 12 *', 'at 06:15 on the 13th of December'],
   ])('says %s as "%s"', (expression, words) => {

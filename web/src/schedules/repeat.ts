@@ -1,4 +1,6 @@
+import { calendarNames, formatList } from '../strings/format.ts'
 import { t } from '../strings/strings.ts'
+
 export type RepeatKind = 'daily' | 'weekdays' | 'weekly' | 'monthly' | 'minutes' | 'cron'
 
 /** The choices so far. Fields that the kind does not need keep their value. */
@@ -34,33 +36,8 @@ export function toCron({ kind, time, weekday, day, minutes, cron }: Repeat): str
   }
 }
 
-const weekdays = [
-  t.schedules.sunday,
-  t.schedules.monday,
-  t.schedules.tuesday,
-  t.schedules.wednesday,
-  t.schedules.thursday,
-  t.schedules.friday,
-  t.schedules.saturday,
-]
-const months = [
-  ...[
-    t.schedules.january,
-    t.schedules.february,
-    t.schedules.march,
-    t.schedules.april,
-    t.schedules.may,
-    t.schedules.june,
-  ],
-  ...[
-    t.schedules.july,
-    t.schedules.august,
-    t.schedules.september,
-    t.schedules.october,
-    t.schedules.november,
-    t.schedules.december,
-  ],
-]
+const weekdays = calendarNames('weekday')
+const months = calendarNames('month')
 /** The names that cron itself accepts, in any language of the page. */
 const cronWeekdays = 'sun mon tue wed thu fri sat'.split(' ')
 const cronMonths = 'jan feb mar apr may jun jul aug sep oct nov dec'.split(' ')
@@ -74,7 +51,9 @@ export function cronWords(expression: string): string | undefined {
   const days = dayWords(day, month, weekday)
   const times = timeWords(minute, hour)
   if (days === undefined || times === undefined) return undefined
-  return times.startsWith('every') && days === t.schedules.everyDayLower ? times : `${times} ${days}`
+  // Steps repeat through every day.
+  const isEveryDay = day === '*' && month === '*' && weekday === '*'
+  return isEveryDay && (hour === '*' || hour.startsWith('*/')) ? times : t.schedules.timesAndDays(times, days)
 }
 
 function stepWords(field: string, unit: 'minute' | 'hour'): string | undefined {
@@ -132,8 +111,6 @@ function namesOf(field: string, names: readonly string[], first: number): string
   return found.every((name) => name !== undefined) ? list(found) : undefined
 }
 
-function list(words: readonly string[]): string {
-  return words.length < 2 ? words.join('') : t.schedules.and(words.slice(0, -1).join(', '), words.at(-1) ?? '')
-}
+const list = (words: readonly string[]) => formatList(words, 'conjunction')
 
 const isNumber = (text: string) => /^\d{1,2}$/.test(text)

@@ -7,6 +7,7 @@ import { SelectField, TextArea, TextField } from '../components/forms.tsx'
 import { Panel, Screen } from '../components/layout.tsx'
 import { useWho } from '../shell/account.tsx'
 import { go } from '../shell/router.tsx'
+import { calendarNames } from '../strings/format.ts'
 import { t } from '../strings/strings.ts'
 import { cronWords, type Repeat, type RepeatKind, startRepeat, toCron } from './repeat.ts'
 import { momentIn, ownZone } from './schedules-screen.tsx'
@@ -39,15 +40,7 @@ const kinds: { value: RepeatKind; label: string }[] = [
   { value: 'minutes', label: t.schedules.everyFewMinutes },
   { value: 'cron', label: t.schedules.cronExpression },
 ]
-const weekdays = [
-  t.schedules.sunday,
-  t.schedules.monday,
-  t.schedules.tuesday,
-  t.schedules.wednesday,
-  t.schedules.thursday,
-  t.schedules.friday,
-  t.schedules.saturday,
-]
+const weekdays = calendarNames('weekday')
 
 function RepeatFields({ repeat, onChange }: { repeat: Repeat; onChange(repeat: Repeat): void }) {
   const { kind } = repeat

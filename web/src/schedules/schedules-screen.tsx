@@ -8,15 +8,14 @@ import { Dialog } from '../components/forms.tsx'
 import { Icon } from '../components/icon.tsx'
 import { FieldList, Panel, Screen, Section, When } from '../components/layout.tsx'
 import { go, Link, usePlace } from '../shell/router.tsx'
+import { formatDate } from '../strings/format.ts'
 import { t } from '../strings/strings.ts'
 import { cronWords } from './repeat.ts'
 import { ScheduleForm } from './schedule-form.tsx'
 
 /** A moment as the clocks of that place show it, with the place where it is not the reader's own. */
 export function momentIn(at: string | number, timeZone: string, own = ownZone()): string {
-  const text = new Intl.DateTimeFormat(undefined, { dateStyle: 'full', timeStyle: 'short', timeZone }).format(
-    new Date(at),
-  )
+  const text = formatDate(at, { dateStyle: 'full', timeStyle: 'short', timeZone })
   return timeZone === own ? text : `${text} (${timeZone})`
 }
 
@@ -165,7 +164,9 @@ function OneSchedule({ id }: { id: string }) {
             ) : (
               <div>
                 <h2 className="mb-1 text-sm text-soft">{t.common.message}</h2>
-                <p className="whitespace-pre-wrap">{data.message}</p>
+                <p dir="auto" className="whitespace-pre-wrap">
+                  {data.message}
+                </p>
               </div>
             )}
           </Panel>

@@ -4,6 +4,7 @@ import { call, useAnswer } from '../api/call.ts'
 import { Badge, Button, CommandLine, classes } from '../components/controls.tsx'
 import { Failure, useToasts } from '../components/feedback.tsx'
 import { Screen, Section } from '../components/layout.tsx'
+import { formatList } from '../strings/format.ts'
 import { t } from '../strings/strings.ts'
 
 function FindingRow({ finding }: { finding: DoctorReply['findings'][number] }) {
@@ -93,5 +94,5 @@ function summary({ findings }: DoctorReply): string {
   const [failed, warned] = [count('fail'), count('warn')]
   if (failed === 0 && warned === 0) return t.health.noProblemsFound
   const parts = [failed > 0 && t.health.errors(failed), warned > 0 && t.health.warnings(warned)]
-  return `${parts.filter(Boolean).join(', ')}.`
+  return formatList(parts.filter((part) => part !== false))
 }

@@ -7,6 +7,7 @@ import { type Choice, SelectField, TextField } from '../components/forms.tsx'
 import { Section } from '../components/layout.tsx'
 import { refreshConnection } from '../models/connection.ts'
 import { useWho } from '../shell/account.tsx'
+import { formatList } from '../strings/format.ts'
 import { t } from '../strings/strings.ts'
 
 /** Settings in the page: each field is saved by itself, and says if Familiar must be restarted. */
@@ -88,7 +89,7 @@ export function RestartNotice({ names }: { names: readonly string[] }) {
   return (
     <div className="mb-5">
       <Notice kind="warning">
-        <p className="mb-2">{t.options.restart(names.join(', '))}</p>
+        <p className="mb-2">{t.options.restart(formatList(names))}</p>
         <div className="text-ink">
           <CommandLine command="familiar restart" />
         </div>

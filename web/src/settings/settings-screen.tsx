@@ -3,13 +3,15 @@ import type { Setting } from '../../../src/protocol/status.ts'
 import { call, useAnswer } from '../api/call.ts'
 import { Badge, Button, CommandLine } from '../components/controls.tsx'
 import { Empty, Failure, Notice, useToasts } from '../components/feedback.tsx'
-import { Dialog, SelectField, TextField } from '../components/forms.tsx'
+import { type Choice, Dialog, SelectField, TextField } from '../components/forms.tsx'
 import { Rich, Screen, Section, When } from '../components/layout.tsx'
 import { KeyList } from '../palette/over-page.tsx'
 import { setUsesLetterKeys, useUsesLetterKeys } from '../palette/shortcuts.ts'
 import { signOut, useWho } from '../shell/account.tsx'
 import { usePlace } from '../shell/router.tsx'
 import { chooseTheme, type Theme, useTheme } from '../shell/theme.tsx'
+import { formatList, formatNumber } from '../strings/format.ts'
+import { chooseLanguage, languageFor, languages, storedLanguage } from '../strings/locale.ts'
 import { t } from '../strings/strings.ts'
 import { VoiceSettingsForm } from '../voice/voice-settings-form.tsx'
 import { AgentNameSetting, MemoryOptionsTab, PermissionsTab, RecognitionSetting, TelegramTab } from './option-tabs.tsx'
@@ -36,7 +38,9 @@ export function browserWords(agent: string): string {
   const find = (known: typeof browsers) => known.find(([pattern]) => pattern.test(agent))?.[1]
   const [browser, system] = [find(browsers), find(systems)]
   if (browser === undefined && system === undefined) return agent || t.settings.browser
-  return [browser ?? t.settings.browser, system].filter(Boolean).join(' on ')
+  return system === undefined
+    ? (browser ?? t.settings.browser)
+    : t.settings.browserOn(browser ?? t.settings.browser, system)
 }
 
 /** The user's own browsers; each can be signed out from here, or all at once. */
@@ -146,15 +150,15 @@ export function settingWords(json: string | null): string {
   const value: unknown = JSON.parse(json)
   if (value === null) return t.common.none
   if (typeof value === 'boolean') return value ? t.common.yes : t.common.no
-  if (Array.isArray(value)) return value.length === 0 ? t.common.none : value.join(', ')
+  if (Array.isArray(value)) return value.length === 0 ? t.common.none : formatList(value.map(String))
   if (typeof value === 'object') return t.common.none
   return typeof value === 'number' ? numberWords(value) : String(value)
 }
 
 function numberWords(value: number): string {
   return Number.isInteger(value)
-    ? value.toLocaleString('en-US', { useGrouping: value >= 10_000 })
-    : String(Number(value.toPrecision(3)))
+    ? formatNumber(value, { useGrouping: value >= 10_000 })
+    : formatNumber(value, { maximumSignificantDigits: 3 })
 }
 
 function SettingRow({ setting }: { setting: Setting }) {
@@ -192,7 +196,7 @@ function ConfigurationTab() {
         {data.problems.length > 0 && (
           <Notice kind="error">
             {t.settings.configurationFilesProblemsPrevious}
-            <ul className="mt-1 list-disc pl-5">
+            <ul className="mt-1 list-disc ps-5">
               {data.problems.map((problem) => (
                 <li key={problem}>{problem}</li>
               ))}
@@ -203,7 +207,7 @@ function ConfigurationTab() {
           <Notice kind="warning">{t.settings.filesChangedBeingRead}</Notice>
         )}
         {data.restart_needed.length > 0 && (
-          <Notice kind="warning">{t.settings.restartFamiliarApply(data.restart_needed.join(', '))}</Notice>
+          <Notice kind="warning">{t.settings.restartFamiliarApply(formatList(data.restart_needed))}</Notice>
         )}
       </div>
       <div className="mb-5 flex flex-wrap items-end gap-x-5 gap-y-2">
@@ -234,6 +238,16 @@ function ConfigurationTab() {
   )
 }
 
+/** Each language has its own name, so that it is found by those who read no other. */
+function languageChoices(): Choice[] {
+  const stored = storedLanguage()
+  return [
+    { value: '', label: t.settings.languageOfBrowser(languages[languageFor(navigator.languages)].name) },
+    ...Object.entries(languages).map(([value, { name }]) => ({ value, label: name })),
+    ...(stored === 'pseudo' ? [{ value: stored, label: stored }] : []),
+  ]
+}
+
 /** The display preferences of this browser. */
 function PreferencesTab() {
   const theme = useTheme()
@@ -247,6 +261,13 @@ function PreferencesTab() {
         </Section>
       )}
       <Section title={t.settings.appearance}>
+        <SelectField
+          className="mb-4 max-w-xs"
+          label={t.settings.language}
+          choices={languageChoices()}
+          value={storedLanguage() ?? ''}
+          onChange={chooseLanguage}
+        />
         <SelectField
           className="max-w-xs"
           label={t.settings.theme}

@@ -154,7 +154,7 @@ export function Shell() {
     <div className="flex h-full">
       <a
         href="#main"
-        className="sr-only z-50 rounded-lg bg-accent px-3 py-2 text-accent-ink focus:not-sr-only focus:fixed focus:top-2 focus:left-2"
+        className="sr-only z-50 rounded-lg bg-accent px-3 py-2 text-accent-ink focus:not-sr-only focus:fixed focus:start-2 focus:top-2"
       >
         {t.shell.skipToContent}
       </a>
@@ -168,8 +168,8 @@ export function Shell() {
       )}
       <div
         className={classes(
-          'fixed inset-y-0 left-0 z-30 w-72 max-w-[85vw] border-r border-line bg-sunken transition-transform md:static md:translate-x-0',
-          isOpen ? 'translate-x-0' : '-translate-x-full max-md:invisible',
+          'fixed inset-y-0 start-0 z-30 w-72 max-w-[85vw] border-e border-line bg-sunken transition-transform md:static',
+          !isOpen && 'max-md:invisible max-md:ltr:-translate-x-full max-md:rtl:translate-x-full',
         )}
       >
         <SideList />

@@ -9,6 +9,7 @@ import { Panel, Screen, Section } from '../components/layout.tsx'
 import { Markdown } from '../components/markdown.tsx'
 import { useWho } from '../shell/account.tsx'
 import { Link, partBehind, usePlace } from '../shell/router.tsx'
+import { formatBytes } from '../strings/format.ts'
 import { t } from '../strings/strings.ts'
 
 const words = { on: t.skills.on, off: t.common.off, error: t.skills.broken }
@@ -107,7 +108,7 @@ function SkillView({ name }: { name: string }) {
                 {skill.files.map(({ path: file, bytes }) => (
                   <li key={file} className="flex justify-between gap-3">
                     <span className="min-w-0">{file}</span>
-                    <span className="shrink-0 text-soft">{t.skills.bytes(bytes.toLocaleString())}</span>
+                    <span className="shrink-0 text-soft">{formatBytes(bytes)}</span>
                   </li>
                 ))}
               </ul>

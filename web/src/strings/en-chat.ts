@@ -20,8 +20,6 @@ export const chatStrings = {
   regenerate: 'Regenerate',
   continue: 'Continue',
   continueMessage: 'Continue',
-  /** The end of a reply that reached its length limit, as the daemon writes it. */
-  cutNote: '[The reply was cut at its length limit. Say “continue” for the rest.]',
   retry: 'Retry',
   messageDeleted: 'Message deleted',
   previousVersion: 'Previous version',
@@ -79,7 +77,6 @@ export const chatStrings = {
   modelFailed: 'The model failed or could not be reached. Your message is saved.',
   working: 'Working…',
   thinkingOngoing: 'Thinking…',
-  aboutEstimated: (costUsd: string) => `about $${costUsd} (estimated)`,
   noReply: '(No reply)',
   retryingInS: (reason: string, waitMs: number) => `${reason}. Retrying in ${waitMs} s.`,
   messageCanceled: 'Message canceled',

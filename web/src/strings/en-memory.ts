@@ -1,6 +1,8 @@
+import { formatNumber } from './format.ts'
+
 /** `1 file`, `1,200 files`. */
 export function counted(count: number, one: string, many = `${one}s`): string {
-  return `${count.toLocaleString('en-US')} ${count === 1 ? one : many}`
+  return `${formatNumber(count)} ${count === 1 ? one : many}`
 }
 
 export const memoryStrings = {
@@ -36,6 +38,14 @@ export const memoryStrings = {
   fact: 'Fact',
   episode: 'Episode',
   commitment: 'Commitment',
+  /** Headings of how many there are. */
+  kinds: {
+    note: 'Notes',
+    fact: 'Facts',
+    episode: 'Episodes',
+    commitment: 'Commitments',
+    chunk: 'Passages',
+  },
   youOwe: 'You owe',
   passage: 'Passage',
   youWroteIt: 'You wrote it',
@@ -448,7 +458,7 @@ export const notes = {
   showingFirst1000: 'Showing the first 1,000 notes.',
   unpinned: (label: string) => `${label} unpinned`,
   pinned: (label: string) => `${label} pinned`,
-  bytesChanged: (bytes: string, modifiedAt: string) => `${bytes} bytes · changed ${modifiedAt}`,
+  bytesChanged: (size: string, modifiedAt: string) => `${size} · changed ${modifiedAt}`,
   unpinLabel: (label: string) => `Unpin ${label}`,
   pinLabel: (label: string) => `Pin ${label}`,
   ofTokens: (used: string, budget: string) => `${used} of ${budget} tokens`,

@@ -52,6 +52,9 @@ export const palette = {
   singleLetterShortcutsWork: 'Single-letter shortcuts work when no field has the focus. Turn them off in Settings.',
   turnSingleLetterShortcuts: 'Turn on single-letter shortcuts in Settings.',
   results: 'Results',
+  actions: 'Actions',
+  screens: 'Screens',
+  commands: 'Commands',
   newSchedule: 'New schedule',
   helpKeys: 'help keys',
   quickSearch: 'Quick search',
@@ -67,25 +70,6 @@ export const palette = {
 }
 
 export const scheduleStrings = {
-  sunday: 'Sunday',
-  monday: 'Monday',
-  tuesday: 'Tuesday',
-  wednesday: 'Wednesday',
-  thursday: 'Thursday',
-  friday: 'Friday',
-  saturday: 'Saturday',
-  january: 'January',
-  february: 'February',
-  march: 'March',
-  april: 'April',
-  may: 'May',
-  june: 'June',
-  july: 'July',
-  august: 'August',
-  september: 'September',
-  october: 'October',
-  november: 'November',
-  december: 'December',
   everyUnit: {
     minute: (count: number) => (count === 1 ? 'every minute' : `every ${count} minutes`),
     hour: (count: number) => (count === 1 ? 'every hour' : `every ${count} hours`),
@@ -100,7 +84,7 @@ export const scheduleStrings = {
   onThe: (value: string, value2: string) => `on the ${value}${value2}`,
   onWeekdays: (rest: string) => `on weekdays${rest}`,
   everyNamed: (named: string, rest: string) => `every ${named}${rest}`,
-  and: (words: string, words2: string) => `${words} and ${words2}`,
+  timesAndDays: (times: string, days: string) => `${times} ${days}`,
   ordinal: (count: number) => {
     const isTeen = count % 100 > 10 && count % 100 < 14
     const ending = isTeen ? undefined : ['th', 'st', 'nd', 'rd'][count % 10]
@@ -437,6 +421,8 @@ export const outboxStrings = {
 
 export const settings = {
   browser: 'Browser',
+  /** Such as `Firefox on Linux`. */
+  browserOn: (browser: string, system: string) => `${browser} on ${system}`,
   signedOut: 'Signed out',
   alreadySignedOut: 'Already signed out',
   browsersSignedAccountBrowser: 'Browsers signed in to your account. A browser unused for 30 days is signed out.',
@@ -498,6 +484,8 @@ export const settings = {
   searchSettings: 'Search settings',
   onlyChangedSettings: 'Only changed settings',
   appearance: 'Appearance',
+  language: 'Language',
+  languageOfBrowser: (language: string) => `Browser language (${language})`,
   theme: 'Theme',
   system: 'System',
   light: 'Light',

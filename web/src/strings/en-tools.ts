@@ -259,7 +259,6 @@ export const skillStrings = {
   warnings: 'Warnings',
   instructions: 'Instructions',
   empty: 'Empty',
-  bytes: (bytes: string) => `${bytes} bytes`,
   turnOff: (name: string) => `Turn off ${name}?`,
   familiarStopsUsingTurn: 'Familiar stops using it. To turn it on again, use a terminal on this machine.',
   readInstructionsBelowThen: 'Read the instructions below. Then approve the skill in a terminal on this machine:',

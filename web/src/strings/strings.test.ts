@@ -3,6 +3,9 @@ import { join } from 'node:path'
 import { parseAst } from 'vite'
 import { describe, expect, it } from 'vitest'
 import { en } from './en.ts'
+import { type Language, languages } from './locale.ts'
+import { lengthened, pseudo } from './pseudo.ts'
+import { differences, withFallback } from './shape.ts'
 
 const source = join(import.meta.dirname, '..')
 
@@ -89,5 +92,49 @@ describe('the strings of the page', () => {
     const plain = texts.filter((text): text is string => typeof text === 'string')
     expect(plain.length).toBeGreaterThan(500)
     expect(plain.filter((text) => text.trim() === '' || /\$\{|undefined/.test(text))).toEqual([])
+  })
+})
+
+const translated: readonly Language[] = ['en']
+
+describe('the catalogs', () => {
+  it.each(translated)('PAGE-7a %s has every string of English, and no other', async (code) => {
+    expect(differences(en, await languages[code].load())).toEqual([])
+  })
+
+  it('PAGE-7a a missing, wrong or additional string is named', () => {
+    const english = { a: 'x', b: { c: (n: number) => `${n}`, d: ['x'] }, e: { f: 'x' } }
+    const other = { a: () => 'x', b: { c: () => 'x', d: ['y'] }, g: 'x' }
+    expect(differences(english, other)).toEqual([
+      'a: a function with 0 parameters instead of string',
+      'b.c: a function with 0 parameters instead of a function with 1 parameters',
+      'e.f: missing',
+      'g: not in English',
+    ])
+  })
+
+  it('PAGE-7a English takes the place of a missing string', () => {
+    expect(withFallback({ a: 'x', b: { c: 'y', d: 'z' } }, { b: { c: 'Y' } })).toEqual({
+      a: 'x',
+      b: { c: 'Y', d: 'z' },
+    })
+  })
+
+  it('PAGE-7a commands and code in backticks are the same in every language', async () => {
+    const codeIn = (text: unknown) => (typeof text === 'string' ? (text.match(/`[^`]*`/g) ?? []).sort() : [])
+    for (const code of Object.keys(languages) as Language[]) {
+      const catalog = withFallback(en, await languages[code].load()) as Record<string, Record<string, unknown>>
+      for (const [section, texts] of Object.entries(en as Record<string, Record<string, unknown>>))
+        for (const [key, text] of Object.entries(texts))
+          expect(codeIn(catalog[section]?.[key]), `${code}: ${section}.${key}`).toEqual(codeIn(text))
+    }
+  })
+
+  it('PAGE-7b the pseudo-language is longer, keeps names and code, and has every string', () => {
+    const strange = pseudo(en)
+    expect(differences(en, strange)).toEqual([])
+    expect(lengthened('Type `/` for commands').length).toBeGreaterThan('Type `/` for commands'.length * 1.3)
+    expect(lengthened('Run `familiar sign-in` now')).toContain('`familiar sign-in`')
+    expect(strange.chat.byYou('Anna', '9:00')).toMatch(/^Anna .*, 9:00$/)
   })
 })

@@ -1,7 +1,8 @@
-import { en, type Strings } from './en.ts'
+import type { Strings } from './en.ts'
 
-/**
- * The strings of the page's language. A second language is imported here with `await import()`: every module that imports `t`
- * waits for it, so constants that hold strings are right as well.
- */
-export const t: Strings = en
+/** The strings of the page's language. The entry sets them before it loads the modules that use them (`main.tsx`). */
+export let t = undefined as unknown as Strings
+
+export function setStrings(strings: Strings): void {
+  t = strings
+}

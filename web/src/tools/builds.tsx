@@ -7,6 +7,7 @@ import { TextField } from '../components/forms.tsx'
 import { Icon, type IconName } from '../components/icon.tsx'
 import { FieldList, Fold, Screen, Section, When } from '../components/layout.tsx'
 import { Link } from '../shell/router.tsx'
+import { formatDate } from '../strings/format.ts'
 import { t } from '../strings/strings.ts'
 import { type BuildStory, type BuildStoryQuestion, choicesOf, type StoryLine, useBuild } from './build-story.ts'
 
@@ -84,9 +85,11 @@ function BuildLines({ lines }: { lines: readonly StoryLine[] }) {
           <span className="mt-0.5">
             <Icon name={icons[kind]} size={16} />
           </span>
-          <span className="min-w-0 flex-1 whitespace-pre-wrap">{text}</span>
+          <span dir="auto" className="min-w-0 flex-1 whitespace-pre-wrap">
+            {text}
+          </span>
           <time dateTime={at} className="text-xs tabular-nums text-soft">
-            {new Date(at).toLocaleTimeString()}
+            {formatDate(at, { timeStyle: 'medium' })}
           </time>
         </li>
       ))}
@@ -126,7 +129,9 @@ function BuildQuestion({ question }: { question: BuildStoryQuestion }) {
       className="space-y-2 rounded-xl border border-warn bg-warn-soft p-3"
       onSubmit={submit}
     >
-      <p className="whitespace-pre-wrap text-sm">{question.question}</p>
+      <p dir="auto" className="whitespace-pre-wrap text-sm">
+        {question.question}
+      </p>
       {asked?.is_untrusted && <p className="text-sm text-warn">{t.builds.builderReadUntrustedContent}</p>}
       {question.multiple && <p className="text-sm">{question.options.join(' · ')}</p>}
       {!isSecret && choicesOf(question).length > 0 && (

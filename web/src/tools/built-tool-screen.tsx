@@ -10,6 +10,7 @@ import { duration, Screen, Section, timeAgo } from '../components/layout.tsx'
 import { Markdown } from '../components/markdown.tsx'
 import { Tabs } from '../components/tabs.tsx'
 import { go, useQueryValue } from '../shell/router.tsx'
+import { formatList } from '../strings/format.ts'
 import { t } from '../strings/strings.ts'
 import { BuildList } from './builds.tsx'
 import { CapabilityCode, CapabilityVersions } from './built-tool-versions.tsx'
@@ -26,7 +27,7 @@ function CapabilityPermissions({ capability }: { capability: CapabilityReply }) 
   return (
     <ul className="space-y-2 text-sm">
       <Line isAllowed={hosts.length > 0}>
-        {hosts.length > 0 ? t.builtTools.networkAccess(hosts.join(', ')) : t.builtTools.noNetworkAccess}
+        {hosts.length > 0 ? t.builtTools.networkAccess(formatList(hosts)) : t.builtTools.noNetworkAccess}
       </Line>
       <Line isAllowed={storage}>{storage ? t.builtTools.keepsDataBetweenCalls : t.builtTools.noStorage}</Line>
       {secrets.length === 0 && <Line isAllowed={false}>{t.builtTools.noSecrets}</Line>}
@@ -149,7 +150,7 @@ function AboutCapability({ capability }: { capability: CapabilityReply }) {
       <Section title={t.builtTools.input}>
         <p className="mb-2 text-sm text-soft">
           {t.builtTools.toolName} <code className="font-mono">{capability.tool}</code>
-          {tags.length > 0 && t.builtTools.tags(tags.join(', '))}.
+          {tags.length > 0 && t.builtTools.tags(formatList(tags))}.
         </p>
         <CodeBlock code={JSON.stringify(capability.input_schema, null, 2)} language="JSON Schema" />
       </Section>
@@ -283,7 +284,7 @@ function CapabilityRun({ capability }: { capability: CapabilityReply }) {
       {reply && <RunResult result={reply} />}
       {reply && reply.refused_hosts.length > 0 && (
         <div className="mt-3">
-          <Notice kind="warning">{t.builtTools.triedReachDoesDeclare(reply.refused_hosts.join(', '))}</Notice>
+          <Notice kind="warning">{t.builtTools.triedReachDoesDeclare(formatList(reply.refused_hosts))}</Notice>
         </div>
       )}
     </div>

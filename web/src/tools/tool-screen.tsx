@@ -9,6 +9,7 @@ import { duration, FieldList, Rich, Screen, Section, When } from '../components/
 import { type Tab, Tabs } from '../components/tabs.tsx'
 import { useWho } from '../shell/account.tsx'
 import { Link, useQueryValue } from '../shell/router.tsx'
+import { formatList } from '../strings/format.ts'
 import { t } from '../strings/strings.ts'
 import { RunForm, RunResult, useRun } from './run-form.tsx'
 import {
@@ -106,7 +107,7 @@ function AboutTool({ tool }: { tool: ToolReply }) {
           />
           {refused_hosts.length > 0 && (
             <div className="mt-3 space-y-2">
-              <Notice kind="warning">{t.tools.triedReachBlockedAllow(refused_hosts.join(', '))}</Notice>
+              <Notice kind="warning">{t.tools.triedReachBlockedAllow(formatList(refused_hosts))}</Notice>
               <CommandLine command={`familiar tools allow ${tool.name} ${refused_hosts.join(' ')}`} />
             </div>
           )}
@@ -123,7 +124,7 @@ function networkOf({ network }: ToolReply): string {
   const hosts = [...new Set([...network.declared, ...network.allowed])]
   if (network.mode === 'none') return t.tools.noNetworkAccess
   if (network.mode === 'host') return t.tools.accessLocalNetwork
-  return hosts.length > 0 ? t.tools.only(hosts.join(', ')) : t.tools.noHostsAllowedYet
+  return hosts.length > 0 ? t.tools.only(formatList(hosts)) : t.tools.noHostsAllowedYet
 }
 
 /** A tool as Familiar would run it: in the same sandbox, with the same settings. */

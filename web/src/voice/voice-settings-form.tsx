@@ -3,6 +3,7 @@ import type { VoiceReply } from '../../../src/protocol/channels.ts'
 import { Button } from '../components/controls.tsx'
 import { Failure } from '../components/feedback.tsx'
 import { type Choice, Dialog, SelectField } from '../components/forms.tsx'
+import { formatDecimal, languageName } from '../strings/format.ts'
 import { t } from '../strings/strings.ts'
 import { browserVoices, onBrowserVoices } from './mouth.ts'
 import { findRecognizer } from './recorded-ears.ts'
@@ -55,7 +56,7 @@ export function VoiceSettingsForm() {
       />
       <div>
         <label htmlFor={rateId} className="mb-1 block text-sm font-medium">
-          {t.voice.speed(settings.rate.toFixed(1))}
+          {t.voice.speed(formatDecimal(settings.rate, 1))}
         </label>
         <div className="flex items-center gap-3">
           <input
@@ -117,12 +118,8 @@ function languageChoices(chosen: string | null): Choice[] {
   const known = new Set([...(chosen ? [chosen] : []), ...navigator.languages])
   return [
     { value: '', label: t.voice.browserLanguage(spokenLanguage()) },
-    ...[...known].map((language) => ({ value: language, label: nameOf(language) })),
+    ...[...known].map((language) => ({ value: language, label: languageName(language) })),
   ]
-}
-
-function nameOf(language: string): string {
-  return new Intl.DisplayNames([navigator.language], { type: 'language' }).of(language) ?? language
 }
 
 function voiceChoices(voices: readonly SpeechSynthesisVoice[], daemon: VoiceReply['speech'] | undefined): Choice[] {

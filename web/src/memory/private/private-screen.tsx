@@ -7,6 +7,7 @@ import { Fold, Panel, Screen } from '../../components/layout.tsx'
 import { Markdown } from '../../components/markdown.tsx'
 import { useWho } from '../../shell/account.tsx'
 import { go, usePlace } from '../../shell/router.tsx'
+import { formatDate } from '../../strings/format.ts'
 import { t } from '../../strings/strings.ts'
 import { sharedText } from './client-tools.ts'
 import {
@@ -58,7 +59,7 @@ function EntryCard({ entry, onEdit }: { entry: PrivateEntry; onEdit(): void }) {
               category,
               t.privateNotes.priority(priority),
               source === 'ai' ? t.privateNotes.writtenByFamiliar : t.privateNotes.writtenByYou,
-              new Date(updatedAt).toLocaleDateString(),
+              formatDate(updatedAt, { dateStyle: 'medium' }),
             ].join(' · ')}
           </p>
         </div>

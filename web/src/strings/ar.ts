@@ -1,0 +1,3 @@
+import type { Catalog } from './locale.ts'
+
+export const ar: Catalog = {}

@@ -1,0 +1,23 @@
+import { setLocale } from './format.ts'
+import { directionOf, languages, localeFor, wantedLanguage } from './locale.ts'
+import { withFallback } from './shape.ts'
+import { setStrings } from './strings.ts'
+
+/** The languages that lacked a string when the page was built (`vite.config.ts`). */
+declare const INCOMPLETE_LANGUAGES: readonly string[]
+
+/** Loads the catalog of the page's language. English is loaded beside it only where it lacks a string. */
+export async function startLanguage(): Promise<void> {
+  const chosen = wantedLanguage()
+  const language = chosen === 'pseudo' ? 'en' : chosen
+  setLocale(localeFor(language, navigator.languages))
+  document.documentElement.lang = languages[language].tag
+  document.documentElement.dir = directionOf(language)
+  if (chosen === 'pseudo') {
+    const [{ en }, { pseudo }] = await Promise.all([import('./en.ts'), import('./pseudo.ts')])
+    setStrings(pseudo(en))
+  } else if (INCOMPLETE_LANGUAGES.includes(language)) {
+    const [{ en }, catalog] = await Promise.all([import('./en.ts'), languages[language].load()])
+    setStrings(withFallback(en, catalog))
+  } else setStrings((await languages[language].load()) as Parameters<typeof setStrings>[0])
+}
