@@ -293,10 +293,10 @@ function NewValue({ fact, onChanged }: { fact: FactReply; onChanged(): void }) {
   }
 
   return (
-    <form className="flex items-end gap-2" onSubmit={(event) => void supersede(event)}>
+    <form className="flex flex-wrap items-end gap-2" onSubmit={(event) => void supersede(event)}>
       <TextField
         label={t.facts.newValue}
-        className="flex-1"
+        className="min-w-40 flex-1"
         value={value}
         maxLength={10_000}
         placeholder={fact.value}

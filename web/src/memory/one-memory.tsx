@@ -208,7 +208,7 @@ function Details({ detail, onChanged }: { detail: MemoryDetailReply; onChanged()
           <CopyButton text={`[${memory.citation}]`} label={t.memory.copyCitation} />
         </div>
       </Panel>
-      <div className="grid gap-x-8 lg:grid-cols-2">
+      <div className="grid grid-cols-1 gap-x-8 lg:grid-cols-2">
         <div>
           <Panel className="mb-8">
             <FieldList facts={detailsOf(detail)} />

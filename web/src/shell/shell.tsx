@@ -123,6 +123,7 @@ function SectionNav({ destination }: { destination: Destination }) {
               aria-current={target === here ? 'page' : undefined}
               className={classes(
                 'flex min-h-9 items-center gap-2 rounded-lg px-2.5 text-sm whitespace-nowrap hover:bg-sunken max-md:min-h-11',
+                isColumn && 'md:whitespace-normal',
                 target === here ? 'bg-sunken font-medium' : 'text-soft',
               )}
             >

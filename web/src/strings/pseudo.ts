@@ -13,10 +13,10 @@ const isMark = /[\ue000-\uf8ff]/
 /** Accented and about 40 % longer, so that text that does not come from the catalog or does not fit is seen. */
 export function lengthened(text: string): string {
   if (!/\p{L}/u.test(text)) return text
-  // Code in backticks is typed as it is.
-  const parts = text.split(/(`[^`]*`)/)
+  // Code in backticks is typed as it is, and the name of the product is the same in every language.
+  const parts = text.split(/(`[^`]*`|\bFamiliar\b)/)
   const changed = parts.map((part) =>
-    part.startsWith('`')
+    part.startsWith('`') || part === 'Familiar'
       ? part
       : part.replaceAll(/[\p{L}’]+/gu, (word) => {
           const accented = word.replaceAll(/[a-z]/g, (letter) => accents[letter] ?? letter)
