@@ -95,7 +95,7 @@ describe('the strings of the page', () => {
   })
 })
 
-const translated: readonly Language[] = ['en', 'de', 'es', 'fr', 'zh']
+const translated: readonly Language[] = ['en', 'de', 'es', 'fr', 'zh', 'ja']
 
 describe('the catalogs', () => {
   it.each(translated)('PAGE-7a %s has every string of English, and no other', async (code) => {
