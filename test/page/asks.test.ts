@@ -102,7 +102,7 @@ describePage('questions in the page', () => {
     for (const isReloaded of [false, true]) {
       if (isReloaded) await page.reload()
       await log(page)
-        .getByText(/^Allowed in this conversation by you, \d\d:\d\d$/)
+        .getByText(/^Allowed in this conversation by you, \d{1,2}:\d\d [AP]M$/)
         .waitFor()
       await log(page).getByRole('region', { name: 'Approval', exact: true }).waitFor()
       expect(await asked.count()).toBe(0)
