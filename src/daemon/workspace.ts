@@ -18,6 +18,7 @@ import type { MediaStore } from '../storage/media-store.ts'
 import {
   type AssetNeeds,
   createAssetTools,
+  createBlockRefusals,
   createReadDocument,
   type DocumentText,
   type ReadDocument,
@@ -36,7 +37,7 @@ import {
 } from '../tools/files/file-backend.ts'
 import { createFinders } from '../tools/files/finders.ts'
 import { type Assets, openAssets, type UntrustedFiles } from '../tools/files/open-assets.ts'
-import { namedBlockUri } from '../tools/files/pins.ts'
+import { describeBlocks, namedBlockUri } from '../tools/files/pins.ts'
 import { expandReferences, fenced, imageTypeOf, oneLineName, type ReferenceText } from '../tools/files/references.ts'
 import { createWorkbench } from '../tools/files/workbench.ts'
 import type { ToolRegistry } from '../tools/registry.ts'
@@ -125,11 +126,12 @@ export function openWorkspace(
   })
   const { redact } = dependencies.redactor
   const commands = createCommands({ ...dependencies, ...opened, redact, skills, schedules, tools: registry })
+  const refusals = createBlockRefusals()
   const tools = [
-    ...createAssetTools({ ...opened, ...documentsIn(boundsOf, readDocument, opened.untrusted) }),
+    ...createAssetTools({ ...opened, refusals, ...documentsIn(boundsOf, readDocument, opened.untrusted) }),
     ...createScheduleTools({ schedules }),
     ...skills.tools,
-    createSlashCommand({ commands }),
+    createSlashCommand({ commands, refusals }),
     createExecTool({
       workbench,
       packagesOf: dependencies.packagesOf,
@@ -156,6 +158,7 @@ export function openWorkspace(
         return [
           ...(lines ? [{ name: 'skills', layer: 'semi_stable' as const, text: lines }] : []),
           ...(userId === ownerId ? skills.alwaysOn() : []),
+          { name: 'blocks', layer: 'semi_stable' as const, text: describeBlocks(config().assets.blockBudgetTokens) },
           ...opened.pinned.of(userId, agent),
         ]
       },

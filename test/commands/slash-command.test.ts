@@ -1,4 +1,5 @@
 import { afterEach, expect, it } from 'vitest'
+import { createBlockRefusals } from '../../src/tools/builtin/file-tools.ts'
 import { createSlashCommand } from '../../src/tools/builtin/message.ts'
 import { type OpenCommands, openCommands } from '../support/open-commands.ts'
 import { createScriptedModel, type ScriptedReply } from '../support/scripted-model.ts'
@@ -12,7 +13,7 @@ async function begin() {
   const replies: ScriptedReply[] = []
   const model = createScriptedModel({ script: () => replies.shift() ?? { text: 'Done.' } })
   open = await openCommands({ model })
-  const tool = createSlashCommand({ commands: open.commands })
+  const tool = createSlashCommand({ commands: open.commands, refusals: createBlockRefusals() })
   open.tools.add(tool)
   await open.talk('Hello.')
   const noted = await open.run('/remember The neighbour is called Tom.')

@@ -104,7 +104,7 @@ describe('blocks and pins over HTTP', () => {
     const refused = await put('c', { content: 'tea '.repeat(200) })
     expect(refused).toMatchObject({
       status: 409,
-      json: { error: expect.stringMatching(/^Block budget exceeded: 900\/1k/) },
+      json: { error: expect.stringMatching(/^Block budget exceeded: .* would use 1,100 of 1,000 tokens/) },
     })
     expect((await served.call({ method: 'DELETE', path: `${pins}?label=a` })).json).toMatchObject({
       pins: [{ label: 'b.md' }],

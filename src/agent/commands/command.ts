@@ -37,6 +37,8 @@ export interface CommandAnswer {
   goesOnIn?: string
   label?: 'untrusted'
   isPrivate?: true
+  /** It would have made the pinned blocks too large (ASSET-3). */
+  isOverBudget?: true
 }
 
 /**

@@ -146,7 +146,7 @@ export function createBlockCommands(services: Services): Command[] {
     async run(call) {
       if (call.argument === '') return misused('Which block?', pin)
       const pinned = await pins.pin(await ownerOf(call), { path: call.argument })
-      if (!pinned.ok) return refused(pinned.message)
+      if (!pinned.ok) return { ...refused(pinned.message), ...(pinned.code === 'budget' && { isOverBudget: true }) }
       const { label, tokens, position } = pinned.pin
       return tell(`Pinned ${label} as number ${position}, ${formatCount(tokens)} tokens. ${usedBy(pinned)}`)
     },

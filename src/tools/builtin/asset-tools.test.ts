@@ -8,13 +8,15 @@ import type { Json } from '../../protocol/messages.ts'
 import type { PolicyMode } from '../../protocol/permissions.ts'
 import { judgeCall } from '../../security/permissions.ts'
 import type { Tool, ToolContext } from '../tool.ts'
-import { createAssetTools } from './file-tools.ts'
+import { createAssetTools, createBlockRefusals } from './file-tools.ts'
 
 let store: AssetStore
 let tools: Map<string, Tool>
 beforeEach(async () => {
   store = await openAssetStore()
-  tools = new Map(createAssetTools(store).map((tool) => [tool.definition.name, tool]))
+  tools = new Map(
+    createAssetTools({ ...store, refusals: createBlockRefusals() }).map((tool) => [tool.definition.name, tool]),
+  )
 })
 afterEach(() => store.close())
 
@@ -132,8 +134,11 @@ describe('file_read, file_write, file_edit', () => {
     await store.pins.pin({ userId: 'max', agent: 'forked' }, { path: 'a' })
     const content = 'tea '.repeat(200)
     expect(await run('file_write', { path: 'familiar://b', content }, { sessionId: 'forked' })).toEqual({
-      text: 'Block budget exceeded: 900/1k tokens. This write would use 200 tokens. Use /compact or /unpin to free space.',
+      text: expect.stringMatching(
+        /^Block budget exceeded: .*would use 1,100 of 1,000 tokens\. Free at least 100 tokens.*a\.md \(900\)\. Next: /,
+      ),
       isError: true,
+      foundTools: ['slash_command'],
     })
     expect(await run('file_write', { path: 'familiar://b', content })).toMatchObject({ isError: false })
   })

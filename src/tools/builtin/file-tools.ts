@@ -1,10 +1,12 @@
 import { z } from 'zod'
+import { formatCount } from '../../base/text.ts'
 import { setNewest } from '../../base/work.ts'
 import type { Label } from '../../protocol/messages.ts'
 import { cleanForeignText, detectText } from '../documents/foreign-text.ts'
 import type { ReadPage } from '../documents/read-page.ts'
-import { type AssetActor, type AssetFailure, cutPage } from '../files/assets.ts'
+import { type AssetActor, type AssetFailure, type AssetWritten, cutPage } from '../files/assets.ts'
 import type { Assets } from '../files/open-assets.ts'
+import { blockUri, type Pins } from '../files/pins.ts'
 import { imageTypeOf } from '../files/references.ts'
 import { defineTool, failed, succeeded, type Tool, type ToolContext, type ToolOutcome } from '../tool.ts'
 import { saidByUser } from './memory-forget.ts'
@@ -96,15 +98,69 @@ function readOutcome(
 }
 
 const maxSeen = 5_000
+const maxRefusals = 5
+const maxTurns = 1_000
+
+export type BlockRefusals = ReturnType<typeof createBlockRefusals>
+
+/**
+ * Counts the refusals of the block budget per turn. After the last one, blocks stay as they are until the next message,
+ * so that an agent that finds no room cannot go on forever (ASSET-8).
+ */
+export function createBlockRefusals() {
+  const counts = new Map<string, number>()
+  const closed =
+    'Blocks cannot be changed any more in this turn, because their budget was exceeded too often. Tell the user what ' +
+    'does not fit, and let them choose what to shorten or unpin.'
+  return {
+    /** The reason why the turn may not change blocks any more. */
+    closed: (turnId: string) => ((counts.get(turnId) ?? 0) >= maxRefusals ? closed : undefined),
+    refuse(turnId: string, message: string): ToolOutcome {
+      const count = (counts.get(turnId) ?? 0) + 1
+      setNewest(counts, turnId, count, maxTurns)
+      if (count >= maxRefusals) return failed(`${message} ${closed}`)
+      const next =
+        'Next: file_read a large block, file_write it in fewer words, or slash_command "/unpin NAME"; then try again.'
+      const left = `Attempts left in this turn: ${maxRefusals - count}.`
+      return { ...failed(`${message} ${next} ${left}`), foundTools: ['slash_command'] }
+    },
+  }
+}
 
 /** Files and blocks, for the model: the same three tools for both (ASSET-1). */
-export function createAssetTools(needs: AssetNeeds & { assets: Pick<Assets, 'stat'> }): Tool[] {
+export function createAssetTools(
+  needs: AssetNeeds & { assets: Pick<Assets, 'stat' | 'history'>; pins: Pick<Pins, 'list'>; refusals: BlockRefusals },
+): Tool[] {
+  const { refusals } = needs
   /** The last version of a file that each session saw, so that it does not overwrite unseen changes. */
   const etags = new Map<string, string>()
 
   function noteSeen({ sessionId }: ToolContext, { uri, etag }: { uri: string; etag: string | null }): void {
     if (etag === null) etags.delete(`${sessionId} ${uri}`)
     else setNewest(etags, `${sessionId} ${uri}`, etag, maxSeen)
+  }
+
+  const isBlock = (path: string) => /^(?:familiar|ikigai):/i.test(path.trim())
+
+  function refuse({ code, message }: AssetFailure, { turnId }: ToolContext): ToolOutcome {
+    return code === 'budget' ? refusals.refuse(turnId, message) : failed(message)
+  }
+
+  /** The size of a changed pinned block, what the budget still has, and how the user gets their own text back. */
+  async function changedBlock(actor: AssetActor, { path, version }: AssetWritten): Promise<string> {
+    if (!isBlock(path)) return ''
+    const pinned = await needs.pins.list(actor)
+    if (!pinned.pins.some(({ label }) => blockUri(label) === path)) return ''
+    const known = await needs.assets.history(actor, { path })
+    const versions = known.ok ? known.versions : []
+    const now = versions.find((one) => one.version === version)
+    const before = versions.find((one) => one.version < version)
+    if (!now) return ''
+    const sizes =
+      before?.content == null ? formatCount(now.tokens) : `${formatCount(before.tokens)} → ${formatCount(now.tokens)}`
+    const total = `pinned blocks use ${formatCount(pinned.tokens)} of ${formatCount(pinned.budget)}`
+    const isUsers = before?.author === 'user' && before.content !== null
+    return ` ${sizes} tokens; ${total}.${isUsers ? ` The user's own text is version ${before.version}.` : ''}`
   }
 
   /** The shown text is not what an edit would change, so it does not count as seen. */
@@ -148,14 +204,17 @@ export function createAssetTools(needs: AssetNeeds & { assets: Pick<Assets, 'sta
       core: true,
       reach: () => ({ kind: 'change', destination: null }),
       async run({ path, content }, context) {
+        const closed = isBlock(path) && refusals.closed(context.turnId)
+        if (closed) return failed(closed)
         const actor = await actorOf(needs, context, content)
         const there = await needs.assets.stat(actor, { path })
         const etag = there.ok ? etags.get(`${context.sessionId} ${there.uri}`) : undefined
         const written = await needs.assets.write(actor, { path, content, etag })
-        if (!written.ok) return failed(written.message)
+        if (!written.ok) return refuse(written, context)
         noteSeen(context, written)
         if (!written.isChanged) return succeeded(`${written.path} already has this content.`)
-        return succeeded(written.isNew ? `Wrote ${written.path} (new).` : `Wrote ${written.path}.`)
+        const sizes = await changedBlock(actor, written)
+        return succeeded(`Wrote ${written.path}${written.isNew ? ' (new)' : ''}.${sizes}`)
       },
     }),
     defineTool({
@@ -168,11 +227,14 @@ export function createAssetTools(needs: AssetNeeds & { assets: Pick<Assets, 'sta
       core: true,
       reach: () => ({ kind: 'change', destination: null }),
       async run(edit, context) {
-        const edited = await needs.assets.edit(await actorOf(needs, context, edit.new), edit)
-        if (!edited.ok) return failed(edited.message)
+        const closed = isBlock(edit.path) && refusals.closed(context.turnId)
+        if (closed) return failed(closed)
+        const actor = await actorOf(needs, context, edit.new)
+        const edited = await needs.assets.edit(actor, edit)
+        if (!edited.ok) return refuse(edited, context)
         noteSeen(context, edited)
         const places = edited.count === 1 ? '' : ` in ${edited.count} places`
-        return succeeded(`Edited ${edited.path}${places}.`)
+        return succeeded(`Edited ${edited.path}${places}.${await changedBlock(actor, edited)}`)
       },
     }),
   ]

@@ -3,6 +3,7 @@ import { sha256 } from '../../base/ids.ts'
 import type { Label, MediaPart } from '../../protocol/messages.ts'
 import { readSpokenAnswer } from '../../security/spoken-answer.ts'
 import { defineTool, failed, type Tool } from '../tool.ts'
+import type { BlockRefusals } from './file-tools.ts'
 
 /** `conversation`: it is only in the conversation, and no channel delivers it. */
 interface MessageState {
@@ -67,11 +68,16 @@ interface AgentCommands {
     question?: { text: string }
     label?: 'untrusted'
     isPrivate?: true
+    isOverBudget?: true
   }>
 }
 
+const pinning = /^\s*\/?pin\s/i
+
 /** A permanent change needs the user's yes, and nothing else, to exactly that question. A model cannot say it. */
-export function createSlashCommand({ commands }: { commands: AgentCommands }): Tool {
+export function createSlashCommand(needs: { commands: AgentCommands; refusals: BlockRefusals }): Tool {
+  const { commands, refusals } = needs
+
   return defineTool({
     name: 'slash_command',
     description: 'Run a chat command, such as "/pin LABEL", "/compact LABEL", "/history 20". "/help" lists them.',
@@ -79,8 +85,10 @@ export function createSlashCommand({ commands }: { commands: AgentCommands }): T
     effect: 'at-most-once',
     serial: true,
     reach: ({ command }) => ({ kind: commands.acts(lineOf(command)) ? 'later' : 'read', destination: null }),
-    async run({ command }, { userId, sessionId, userText, answers, seen, signal }) {
-      const { ok, text, question, label, isPrivate } = await commands.run({
+    async run({ command }, { userId, sessionId, turnId, userText, answers, seen, signal }) {
+      const closed = pinning.test(command) && refusals.closed(turnId)
+      if (closed) return failed(closed)
+      const { ok, text, question, label, isPrivate, isOverBudget } = await commands.run({
         userId,
         sessionId,
         line: lineOf(command),
@@ -90,6 +98,7 @@ export function createSlashCommand({ commands }: { commands: AgentCommands }): T
         confirm: answers !== null && readSpokenAnswer(userText) === 'approve' ? confirmationOf(answers) : undefined,
         signal,
       })
+      if (isOverBudget) return refusals.refuse(turnId, text)
       const told = { ...(label && { label }), ...(isPrivate && { isPrivate }) }
       if (!question) return { text, isError: !ok, ...told }
       // An automated message has no user who could answer.

@@ -172,7 +172,7 @@ export interface AssetVersion {
   at: number
 }
 
-// The oldest are deleted first, including the content before the first change.
+// The oldest are deleted first, including the content before the first change; never the user's newest text.
 const maxVersions = 50
 
 /** All recorded states: 0 is the content before the first change. */
@@ -181,7 +181,7 @@ export function createAssetVersions({ database, clock }: { database: Database; c
     const { userId: user_id, author } = actor
     const uri = toIndexKey(given)
     const at = clock.now()
-    const known = await newestIn(writer, user_id, uri)
+    const known = await newestVersionIn(writer, user_id, uri)
     const { found, next } = step
     let version = known?.version ?? -1
     const insert = async (row: Pick<AssetVersionRow, 'content' | 'author' | 'trust' | 'at'>) => {
@@ -198,17 +198,23 @@ export function createAssetVersions({ database, clock }: { database: Database; c
       await insert({ content: found?.content ?? null, author: 'user', trust, at: found?.modifiedAt ?? at })
     }
     await insert({ content: next.content, author, trust: next.trust, at })
+    const usersNewest = await versionsOf(writer, user_id, uri)
+      .where('author', '=', 'user')
+      .where('content', 'is not', null)
+      .limit(1)
+      .executeTakeFirst()
     await writer
       .deleteFrom('asset_versions')
       .where((row) => row.and({ user_id, uri }))
       .where('version', '<=', version - maxVersions)
+      .where('version', '!=', usersNewest?.version ?? -1)
       .execute()
     return version
   }
 
   return {
-    list: (userId: string, uri: string): Promise<AssetVersion[]> => select(database.read, userId, uri).execute(),
-    newest: (userId: string, uri: string) => newestIn(database.read, userId, uri),
+    list: (userId: string, uri: string): Promise<AssetVersion[]> => versionsOf(database.read, userId, uri).execute(),
+    newest: (userId: string, uri: string) => newestVersionIn(database.read, userId, uri),
     /** In `writer`'s unit, or in its own. Returns the new current version. */
     record: (actor: AssetActor, uri: string, step: RecordedStep, writer?: Writer): Promise<number> =>
       writer ? recordIn(writer, actor, uri, step) : database.write((own) => recordIn(own, actor, uri, step)),
@@ -224,11 +230,15 @@ export function createAssetVersions({ database, clock }: { database: Database; c
   }
 }
 
-function newestIn(reader: Reader | Writer, userId: string, uri: string): Promise<AssetVersion | undefined> {
-  return select(reader, userId, uri).limit(1).executeTakeFirst()
+export function newestVersionIn(
+  reader: Reader | Writer,
+  userId: string,
+  uri: string,
+): Promise<AssetVersion | undefined> {
+  return versionsOf(reader, userId, uri).limit(1).executeTakeFirst()
 }
 
-function select(reader: Reader | Writer, userId: string, uri: string) {
+function versionsOf(reader: Reader | Writer, userId: string, uri: string) {
   return reader
     .selectFrom('asset_versions')
     .select(['version', 'content', 'tokens', 'author', 'trust', 'at'])

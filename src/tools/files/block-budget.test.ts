@@ -28,7 +28,7 @@ describe('the budget of blocks', () => {
     expect(await write('b.md', 80_000)).toMatchObject({
       code: 'budget',
       message:
-        'Block budget exceeded: 95k/100k tokens. This write would use 80k tokens. Use /compact or /unpin to free space.',
+        'Block budget exceeded: with b.md of 80,000 tokens the pinned blocks would use 175,000 of 100,000 tokens. Free at least 75,000 tokens: shorten or unpin a pinned block, or make b.md shorter. Pinned now, largest first: a.md (95,000).',
     })
     expect(await store.assets.read(max, { path: 'familiar://b' })).toMatchObject({ code: 'not_found' })
   })
@@ -52,7 +52,7 @@ describe('the budget of blocks', () => {
     await store.pins.pin(main, { path: 'a' })
     expect(await store.pins.pin(main, { path: 'b' })).toMatchObject({
       code: 'budget',
-      message: expect.stringContaining('Block budget exceeded: 600/1k tokens. This write would use 600 tokens.'),
+      message: expect.stringContaining('would use 1,200 of 1,000 tokens. Free at least 200 tokens'),
     })
     const grown = await store.assets.edit(agentOfMax(), {
       path: blockUri('a.md'),
@@ -64,6 +64,32 @@ describe('the budget of blocks', () => {
     await write('b.md', 400)
     await store.pins.pin(main, { path: 'b' })
     expect(await store.assets.undo(max, { path: blockUri('b.md') })).toMatchObject({ code: 'budget' })
+  })
+
+  it('ASSET-8 names the largest pinned blocks, and those that the user edited by hand', async () => {
+    store = await openAssetStore({ budget: 1_000 })
+    await write('small.md', 100)
+    await store.assets.write(max, { path: blockUri('mine.md'), content: exactly(300) })
+    await write('large.md', 500)
+    for (const path of ['small', 'mine', 'large']) await store.pins.pin(main, { path })
+    expect(await write('new.md', 101)).toMatchObject({
+      message: expect.stringMatching(
+        /Free at least 1 tokens?: .* large\.md \(500\), mine\.md \(300, edited by hand\), small\.md \(100\)\.$/,
+      ),
+    })
+  })
+
+  it("ASSET-8 the user's newest text can be restored after any number of changes by the agent", async () => {
+    store = await openAssetStore({ budget: 1_000 })
+    await store.assets.write(max, { path: blockUri('mine.md'), content: 'My own words.' })
+    for (let count = 0; count < 60; count += 1) {
+      await store.assets.write(agentOfMax(), { path: blockUri('mine.md'), content: `Shorter ${count}.` })
+    }
+    const history = await store.assets.history(max, { path: blockUri('mine.md') })
+    const own = history.ok ? history.versions.find(({ author }) => author === 'user') : undefined
+    expect(own).toMatchObject({ content: 'My own words.' })
+    await store.assets.undo(max, { path: blockUri('mine.md'), version: own?.version })
+    expect(await store.assets.read(max, { path: blockUri('mine.md') })).toMatchObject({ text: 'My own words.' })
   })
 
   it('ASSET-3 applies to every agent that pinned the block, whatever the author', async () => {

@@ -28,10 +28,9 @@ import {
 import { createFileBackend, createMakesPrompt, type FileBounds } from './file-backend.ts'
 import {
   blockUri,
-  checkBudget,
+  checkBudgetIn,
   createPinnedBlocks,
   createPins,
-  pinnedTokens,
   readBlockFolder,
   readBlockLabel,
   removePinIn,
@@ -132,8 +131,7 @@ function createBlockBackend(dependencies: {
     const pinning = (await pins.where((row) => row.and({ user_id, label })).execute()).map(({ agent }) => agent)
     if (next.content !== null) {
       for (const agent of new Set([actor.agent, ...pinning])) {
-        const pinned = await pinnedTokens(writer, { userId: user_id, agent, label })
-        const problem = checkBudget(pinned, tokens, budget())
+        const problem = await checkBudgetIn(writer, { userId: user_id, agent }, { label, tokens, budget: budget() })
         if (problem) return problem
       }
     }

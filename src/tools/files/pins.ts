@@ -1,10 +1,11 @@
 import type { Clock } from '../../base/clock.ts'
+import { formatCount } from '../../base/text.ts'
 import { createTurnstile } from '../../base/work.ts'
 import type { PinnedList } from '../../protocol/files.ts'
 import type { Label } from '../../protocol/messages.ts'
 import type { Seen } from '../../security/permissions.ts'
 import type { Database, Reader, Writer } from '../../storage/database.ts'
-import { type AssetFailure, failure, notThere } from './assets.ts'
+import { type AssetFailure, failure, newestVersionIn, notThere } from './assets.ts'
 
 export interface PinOwner {
   userId: string
@@ -32,7 +33,7 @@ export function createPins(dependencies: {
     if (!block) return notThere(blockUri(label))
     const known = (await pinRows(writer, owner)).map((row) => row.label)
     if (!known.includes(label)) {
-      const problem = checkBudget(await pinnedTokens(writer, { ...owner, label }), block.tokens, budget())
+      const problem = await checkBudgetIn(writer, owner, { label, tokens: block.tokens, budget: budget() })
       if (problem) return problem
       await writer
         .insertInto('pins')
@@ -128,35 +129,53 @@ async function order(writer: Writer, owner: PinOwner, labels: readonly string[])
   }
 }
 
-/** The total tokens of an agent's pinned blocks, and the share of one of them. Deleted ones count zero. */
-export async function pinnedTokens(
-  writer: Writer,
-  { label, ...owner }: PinOwner & { label: string },
-): Promise<{ all: number; own: number }> {
-  const rows = (await pinRows(writer, owner)).filter(isThere)
-  return {
-    all: rows.reduce((sum, { tokens }) => sum + (tokens ?? 0), 0),
-    own: rows.find((row) => row.label === label)?.tokens ?? 0,
-  }
+const maxNamed = 5
+
+/** The prompt's explanation of blocks, so that an agent can keep within their budget by itself (ASSET-8). */
+export function describeBlocks(budget: number): string {
+  return [
+    `Blocks are short texts of your user, familiar:///blocks/NAME.md for the file tools. Pinned blocks are in this prompt`,
+    `and may have ${formatCount(budget)} tokens together. If a write or "/pin NAME" is refused because the budget is full,`,
+    'make room: rewrite the largest block in fewer words or "/unpin NAME", then try again. Keep names, numbers and rules,',
+    'and say what you shortened: earlier versions can be restored.',
+  ].join(' ')
 }
 
-/** ASSET-3: the pinned blocks with its new size must fit. Shrinking is allowed even above a lowered budget. */
-export function checkBudget(
-  pinned: { all: number; own: number },
-  tokens: number,
-  budget: number,
-): AssetFailure | undefined {
-  const next = pinned.all - pinned.own + tokens
-  if (next <= budget || next < pinned.all) return undefined
+/**
+ * ASSET-3: the pinned blocks with the new size of this one must fit. Shrinking is allowed even above a lowered budget.
+ * The refusal has what the caller needs to make room: the numbers, the largest blocks, and which of them are the user's.
+ */
+export async function checkBudgetIn(
+  writer: Writer,
+  owner: PinOwner,
+  { label, tokens, budget }: { label: string; tokens: number; budget: number },
+): Promise<AssetFailure | undefined> {
+  const pinned = (await pinRows(writer, owner)).filter(isThere)
+  const now = pinned.reduce((sum, pin) => sum + (pin.tokens ?? 0), 0)
+  const next = now - (pinned.find((pin) => pin.label === label)?.tokens ?? 0) + tokens
+  if (next <= budget || next < now) return undefined
+  const largest = pinned.toSorted((one, other) => (other.tokens ?? 0) - (one.tokens ?? 0)).slice(0, maxNamed)
+  const named = await Promise.all(
+    largest.map(async (pin) => {
+      const isUsers = await isUsersText(writer, owner.userId, pin.label)
+      return `${pin.label} (${formatCount(pin.tokens ?? 0)}${isUsers ? ', edited by hand' : ''})`
+    }),
+  )
   return failure(
     'budget',
-    `Block budget exceeded: ${thousands(pinned.all)}/${thousands(budget)} tokens. ` +
-      `This write would use ${thousands(tokens)} tokens. Use /compact or /unpin to free space.`,
+    [
+      `Block budget exceeded: with ${label} of ${formatCount(tokens)} tokens the pinned blocks would use`,
+      `${formatCount(next)} of ${formatCount(budget)} tokens.`,
+      `Free at least ${formatCount(next - budget)} tokens: shorten or unpin a pinned block, or make ${label} shorter.`,
+      named.length > 0 ? `Pinned now, largest first: ${named.join(', ')}.` : 'Nothing is pinned yet.',
+    ].join(' '),
   )
 }
 
-function thousands(tokens: number): string {
-  return tokens < 1_000 ? String(tokens) : `${Math.floor(tokens / 1_000)}k`
+/** Whether the user wrote the current text of a block. */
+async function isUsersText(reader: Reader | Writer, userId: string, label: string): Promise<boolean> {
+  const newest = await newestVersionIn(reader, userId, blockUri(label))
+  return newest?.author === 'user'
 }
 
 const root = 'familiar:///blocks/'
