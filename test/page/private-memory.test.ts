@@ -93,7 +93,7 @@ describePage('the browser’s own memory', () => {
     await page.getByRole('heading', { name: 'User name is Jane' }).waitFor()
     await page.getByText('written by Familiar').waitFor()
     expect(await page.getByRole('heading', { name: 'User name is John' }).count()).toBe(0)
-    expect(await page.getByRole('checkbox', { name: 'Share with Familiar: User name is Jane' }).isChecked()).toBe(false)
+    expect(await page.getByRole('checkbox', { name: 'Share with Familiar: User name is Jane' }).isChecked()).toBe(true)
   })
 
   it('CLIENT-2 entries of the user stay, Familiar can delete its own, and only shared entries are read', async () => {
@@ -120,6 +120,75 @@ describePage('the browser’s own memory', () => {
     await page.goto(`${url}/private-memory`)
     await page.getByRole('heading', { name: 'Diary' }).waitFor()
     expect(await page.getByRole('heading', { name: 'Plan' }).count()).toBe(0)
+  })
+
+  it('CLIENT-2 a note that Familiar saved is read in the next conversation after one consent, until it is revoked', async () => {
+    const { page, fake, url } = await openPage()
+    await switchOn(page)
+    fake.reply([saving('Gate code', canary), { text: 'It is saved.' }])
+    await say(page, 'Keep the code of the gate in my browser')
+    await answered(page, 'It is saved.')
+    const reading: Step = { text: '', toolCalls: [{ name: 'read_browser_memory', input: {} }] }
+
+    // Two more conversations, and a browser that was started again: nothing is asked.
+    for (const answer of ['It is the saved one.', 'Still the same.']) {
+      await page.goto(`${url}/`)
+      fake.reply([reading, { text: answer }])
+      await say(page, 'What is the code of the gate?')
+      await answered(page, answer)
+      expect(fake.requests.at(-1)?.bytes).toContain(canary)
+      expect(await page.getByRole('dialog').count()).toBe(0)
+      expect(await page.getByRole('button', { name: /allow|approve/i }).count()).toBe(0)
+    }
+
+    await page.goto(`${url}/settings/permissions`)
+    const revoke = page.getByRole('button', { name: 'Revoke Private notes → this browser' })
+    await revoke.waitFor()
+    expect(await findFaults(page)).toEqual([])
+    await revoke.click()
+    await page.getByText('Revoked').waitFor()
+    await page.goto(`${url}/`)
+    await page.getByRole('button', { name: 'Private notes: off' }).waitFor()
+    const earlier = fake.requests.length
+    fake.reply({ text: 'I do not know it.' })
+    await say(page, 'And now?')
+    await answered(page, 'I do not know it.')
+    expect(JSON.stringify(fake.requests.slice(earlier))).not.toMatch(/browser_memory|canary/)
+
+    // The consent counts for all of Familiar's notes again, and a note can be kept out of it.
+    await switchOn(page)
+    await page.goto(`${url}/private-memory`)
+    await page.getByRole('checkbox', { name: 'Share with Familiar: Gate code' }).uncheck()
+    await page.goto(`${url}/`)
+    fake.reply({ text: 'I still do not know it.' })
+    await say(page, 'And now again?')
+    await answered(page, 'I still do not know it.')
+    expect(fake.requests.at(-1)?.bytes).not.toContain('read_browser_memory')
+  })
+
+  it('CLIENT-2 a consent of an earlier version covers the notes of Familiar only after one more click', async () => {
+    const { page, fake, url } = await openPage()
+    await page.evaluate(() => {
+      const on = Object.keys(localStorage).find((key) => key.startsWith('familiar.private-memory.on.'))
+      if (on) throw new Error('It is on.')
+    })
+    await switchOn(page)
+    // As it was stored before.
+    await page.evaluate(() => {
+      for (const key of Object.keys(localStorage)) {
+        if (key.startsWith('familiar.private-memory.on.')) localStorage.setItem(key, 'yes')
+      }
+    })
+    await page.reload()
+    fake.reply([saving('Gate code', canary), { text: 'It is saved.' }])
+    await say(page, 'Keep the code of the gate in my browser')
+    await answered(page, 'It is saved.')
+    await page.goto(`${url}/private-memory`)
+    const share = page.getByRole('checkbox', { name: 'Share with Familiar: Gate code' })
+    expect(await share.isChecked()).toBe(false)
+    await page.getByRole('button', { name: 'Let Familiar read the notes it saved' }).click()
+    await expect.poll(() => share.isChecked()).toBe(true)
+    expect(await page.getByRole('button', { name: 'Let Familiar read the notes it saved' }).count()).toBe(0)
   })
 
   it('CLIENT-1 CLIENT-2 an edited message can use it as well', async () => {

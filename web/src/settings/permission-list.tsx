@@ -3,12 +3,17 @@ import { call, useAnswer } from '../api/call.ts'
 import { Badge, Button } from '../components/controls.tsx'
 import { Empty, Failure, useToasts } from '../components/feedback.tsx'
 import { Section, When } from '../components/layout.tsx'
+import { switchTo, useIsSwitchedOn } from '../memory/private/private-switch.tsx'
+import { useWho } from '../shell/account.tsx'
+import { Link } from '../shell/router.tsx'
 import { t } from '../strings/strings.ts'
 
 /** Everything that needs no question, with a button to revoke it where the user gave it. */
 export function PermissionList() {
   const toasts = useToasts()
+  const { name } = useWho()
   const { data, error, refresh } = useAnswer('permissions.list', {})
+  const usesPrivateNotes = useIsSwitchedOn(name)
 
   async function revoke(id: string): Promise<void> {
     await call('permissions.revoke', { id }).then(() => toasts.done(t.grants.revoked), toasts.failed)
@@ -19,15 +24,40 @@ export function PermissionList() {
     <Section title={t.grants.title}>
       <p className="mb-3 max-w-2xl text-soft">{t.grants.help}</p>
       {error && <Failure error={error} onRetry={refresh} />}
-      {data?.permissions.length === 0 && <Empty title={t.grants.none}>{t.grants.noneHelp}</Empty>}
-      {data && data.permissions.length > 0 && (
+      {data?.permissions.length === 0 && !usesPrivateNotes && <Empty title={t.grants.none}>{t.grants.noneHelp}</Empty>}
+      {data && (data.permissions.length > 0 || usesPrivateNotes) && (
         <ul className="divide-y divide-line rounded-xl border border-line bg-raised">
+          {usesPrivateNotes && (
+            <PrivateNotesRow
+              onRevoke={() => {
+                switchTo(name, false)
+                toasts.done(t.grants.revoked)
+              }}
+            />
+          )}
           {data.permissions.map((given, at) => (
             <PermissionRow key={given.id ?? `derived-${at}`} given={given} onRevoke={(id) => void revoke(id)} />
           ))}
         </ul>
       )}
     </Section>
+  )
+}
+
+/** The consent for the notes in this browser, which the daemon does not know. */
+function PrivateNotesRow({ onRevoke }: { onRevoke(): void }) {
+  return (
+    <li className="flex flex-wrap items-center gap-x-3 gap-y-1 px-4 py-2.5">
+      <span className="min-w-0 flex-1">
+        <Link href="/private-memory" className="block break-words font-bold underline underline-offset-2">
+          {t.privateNotes.permission}
+        </Link>
+        <span className="block text-sm text-soft">{t.privateNotes.permissionDetail}</span>
+      </span>
+      <Button size="small" aria-label={t.grants.revokeNamed(t.privateNotes.permission)} onClick={onRevoke}>
+        {t.grants.revoke}
+      </Button>
+    </li>
   )
 }
 

@@ -358,9 +358,16 @@ export const privateNotes = {
   markdownIsSupported: 'Markdown is supported.',
   priorityTitle: 'Priority',
   letFamiliarUseThem: 'Let Familiar use them in chat',
-  familiarSaveNotesHere:
-    'Familiar can save notes here, delete notes it saved, and read notes you share. Notes it reads are sent to the model and stay in that conversation. Nothing else leaves this browser.',
-  nothingLeavesBrowserFamiliar: 'Nothing leaves this browser. Familiar does not know about these notes.',
+  consent: {
+    off: 'Nothing leaves this browser. Familiar does not know about these notes. If you turn this on, it can save notes here and read its own notes and those you share, in every conversation, until you turn it off.',
+    saving:
+      'Familiar can save notes here, delete notes it saved, and read notes you share. Notes it reads are sent to the model and stay in that conversation. Nothing else leaves this browser.',
+    reading:
+      'Familiar can save notes here, and read and delete its own. It reads your notes only if you share them. Notes it reads are sent to the model and stay in that conversation. Nothing else leaves this browser.',
+  },
+  letFamiliarReadItsNotes: 'Let Familiar read the notes it saved',
+  permission: 'Private notes → this browser',
+  permissionDetail: 'save notes, and read its own and shared ones',
   sharedNotes: (count: number) => (count === 1 ? 'One shared note' : `${count} shared notes`),
   readableByFamiliar: 'readable by Familiar',
   usedTurned: 'used when turned on',

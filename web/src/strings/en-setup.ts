@@ -58,6 +58,7 @@ export const grants = {
   fromTool: 'Approved with the tool',
   revoke: 'Revoke',
   revokeOf: (tool: string, destination: string) => `Revoke ${tool} → ${destination}`,
+  revokeNamed: (permission: string) => `Revoke ${permission}`,
   revoked: 'Revoked',
   effects: {
     read: 'read',

@@ -5,7 +5,7 @@ import { addEvent, emptyConversation } from '../../chat/conversation.ts'
 import { carryOut, sharedText, waitingCalls } from './client-tools.ts'
 import type { PrivateEntry } from './private-store.ts'
 
-const made = { id: 'new', at: '2026-03-01T00:00:00.000Z' }
+const made = { id: 'new', at: '2026-03-01T00:00:00.000Z', isReadable: true }
 
 function entryOf(more: Partial<PrivateEntry> = {}): PrivateEntry {
   return {
@@ -27,10 +27,18 @@ const remove = (entries: PrivateEntry[], memory_title: string) =>
   carryOut(entries, { name: 'delete_memory', input: { memory_title, reason: 'old' } }, made)
 
 describe('an entry that the AI saves', () => {
-  it('CLIENT-2 carries its source, and is not shared', () => {
-    const { saved, isError } = save([], { title: ' Tea ', content: 'Green.', category: 'personal', priority: 9 })
+  it('CLIENT-2 carries its source, and can be read again with the consent', () => {
+    const input = { title: ' Tea ', content: 'Green.', category: 'personal', priority: 9 }
+    const { saved, isError } = save([], input)
     expect(isError).toBe(false)
-    expect(saved).toMatchObject([{ id: 'new', title: 'Tea', source: 'ai', isShared: false, priority: 9 }])
+    expect(saved).toMatchObject([{ id: 'new', title: 'Tea', source: 'ai', isShared: true, priority: 9 }])
+    const before = carryOut([], { name: 'save_memory', input }, { ...made, isReadable: false })
+    expect(before.saved).toMatchObject([{ isShared: false }])
+  })
+
+  it('CLIENT-2 stays unshared under a new text after the user stopped sharing it', () => {
+    const own = entryOf({ title: 'Tea', isShared: false })
+    expect(save([own], { title: 'Tea', content: 'Black.' }).saved).toMatchObject([{ isShared: false }])
   })
 
   it.each([
@@ -50,7 +58,7 @@ describe('an entry that the AI saves', () => {
     const users = entryOf({ title: 'Tea', id: 'users', source: 'user' })
     const { saved, removed } = save([own, users], { title: 'Tea', content: 'Black.' })
     expect(removed).toEqual([own])
-    expect(saved).toMatchObject([{ content: 'Black.', isShared: false }])
+    expect(saved).toMatchObject([{ content: 'Black.', isShared: true }])
   })
 
   it('CLIENT-3 a new name of the user replaces the AI’s old one only', () => {

@@ -14,7 +14,7 @@ import {
   type PrivateEntry,
   readWords,
 } from './private-store.ts'
-import { isSwitchedOn } from './private-switch.tsx'
+import { consentOf, isSwitchedOn } from './private-switch.tsx'
 
 const toolNames = { save: 'save_memory', remove: 'delete_memory', read: 'read_browser_memory' } as const
 
@@ -23,7 +23,7 @@ const text = (description: string, maxLength: number) => ({ type: 'string', desc
 const saveTool = {
   name: toolNames.save,
   description:
-    'Save something in the private memory of the user’s browser, where they ask for that or for privacy. It stays on their device: you can read it later only where they share it. A new name of the user takes the place of the one you saved before.',
+    'Save something in the private memory of the user’s browser, where they ask for that or for privacy. It stays on their device; you can read it in later conversations unless they stop sharing it. A new name of the user takes the place of the one you saved before.',
   input_schema: {
     type: 'object',
     additionalProperties: false,
@@ -77,6 +77,14 @@ export interface AskedCall {
   input: Json
 }
 
+/** What a new entry gets beside its words. */
+interface Made {
+  id: string
+  at: string
+  /** The user has agreed that Familiar reads the notes that it saves. */
+  isReadable: boolean
+}
+
 const maxShared = 100
 const maxSharedLength = 20_000
 
@@ -84,11 +92,7 @@ const maxSharedLength = 20_000
  * Runs a call on the browser's memory. Familiar changes and removes only entries that it saved itself, and learns nothing of
  * the others, not even that they exist.
  */
-export function carryOut(
-  entries: readonly PrivateEntry[],
-  call: AskedCall,
-  made: { id: string; at: string },
-): CallOutcome {
+export function carryOut(entries: readonly PrivateEntry[], call: AskedCall, made: Made): CallOutcome {
   switch (call.name) {
     case toolNames.save:
       return save(entries, call.input, made)
@@ -101,15 +105,16 @@ export function carryOut(
   }
 }
 
-function save(entries: readonly PrivateEntry[], input: Json, { id, at }: { id: string; at: string }): CallOutcome {
+function save(entries: readonly PrivateEntry[], input: Json, { id, at, isReadable }: Made): CallOutcome {
   const read = readWords(input)
   if (!read.ok) return failed(`Nothing was saved. ${read.message}`)
   const words = read.value
   const own = entries.filter(({ source }) => source === 'ai')
   const isName = isUsersName(words)
   const replaced = own.filter((entry) => isSameTitle(entry.title, words.title) || (isName && isUsersName(entry)))
-  // The user shared the old text, not the new one: sharing ends.
-  const entry: PrivateEntry = { id, ...words, source: 'ai', isShared: false, createdAt: at, updatedAt: at }
+  // With the consent, Familiar may read what it saves; a note that the user stopped sharing stays so under its new text.
+  const isShared = isReadable && (replaced.length === 0 || replaced.some((entry) => entry.isShared))
+  const entry: PrivateEntry = { id, ...words, source: 'ai', isShared, createdAt: at, updatedAt: at }
   const note = replaced.length > 0 ? ' It takes the place of what you had saved.' : ''
   return { text: `Saved in the user’s browser.${note}`, isError: false, saved: [entry], removed: replaced }
 }
@@ -195,7 +200,7 @@ async function answerCall(
   if (!(await store.wasSentHere(call.messageIds))) return { kind: 'not_ours' }
   const key = `${sessionId}/${call.callId}`
   const { outcome, isFirst } = isSwitchedOn(userName)
-    ? await store.carryOut(key, call)
+    ? await store.carryOut(key, call, consentOf(userName) === 'reading')
     : { outcome: failed('The user has switched the memory of their browser off. Nothing was done.'), isFirst: true }
   void oneAtATime(key, async () => {
     if (await store.wasTold(key)) return

@@ -24,7 +24,7 @@ import {
   readWords,
   toFile,
 } from './private-store.ts'
-import { switchTo, useEntries, useIsSwitchedOn } from './private-switch.tsx'
+import { switchTo, useConsent, useEntries } from './private-switch.tsx'
 
 function EntryCard({ entry, onEdit }: { entry: PrivateEntry; onEdit(): void }) {
   const { name } = useWho()
@@ -212,9 +212,23 @@ function EntryDialog({ entry, onClose }: { entry: PrivateEntry | undefined; onCl
 /** The switch, its meaning, and the exact text that can leave the browser. */
 export function SwitchAndShared() {
   const { name } = useWho()
-  const isOn = useIsSwitchedOn(name)
+  const consent = useConsent(name)
+  const isOn = consent !== 'off'
+  const toasts = useToasts()
   const { entries = [] } = useEntries()
   const id = useId()
+
+  /** For a consent of an earlier version, in which each note had to be shared by hand. */
+  async function shareSavedNotes(): Promise<void> {
+    try {
+      const own = entries.filter(({ source }) => source === 'ai')
+      await (await openPrivateStore(name)).put(own.map((entry) => ({ ...entry, isShared: true })))
+      switchTo(name, true)
+    } catch (error) {
+      toasts.failed(error)
+    }
+  }
+
   const shared = entries.filter(({ isShared }) => isShared)
   return (
     <div className="space-y-3">
@@ -232,9 +246,10 @@ export function SwitchAndShared() {
         />
         {t.privateNotes.letFamiliarUseThem}
       </label>
-      <p className="text-sm text-soft">
-        {isOn ? t.privateNotes.familiarSaveNotesHere : t.privateNotes.nothingLeavesBrowserFamiliar}
-      </p>
+      <p className="text-sm text-soft">{t.privateNotes.consent[consent]}</p>
+      {consent === 'saving' && (
+        <Button onClick={() => void shareSavedNotes()}>{t.privateNotes.letFamiliarReadItsNotes}</Button>
+      )}
       {shared.length > 0 && (
         <Fold
           icon="eye"

@@ -14,7 +14,7 @@ export interface PrivateEntry {
   priority: number
   /** Its author: Familiar can remove only its own entries. */
   source: 'user' | 'ai'
-  /** Familiar may read it while the switch in the chat is on. Only the user can set this; an edit by Familiar resets it. */
+  /** Familiar may read it while the switch in the chat is on. The user decides, note by note; notes by Familiar begin shared. */
   isShared: boolean
   createdAt: string
   updatedAt: string
@@ -71,7 +71,7 @@ export interface PrivateStore {
    * Does what a call asks and writes down what came of it, in one: asked again, by another tab or after a reload, it answers
    * the same and does nothing.
    */
-  carryOut(key: string, call: AskedCall): Promise<{ outcome: CallOutcome; isFirst: boolean }>
+  carryOut(key: string, call: AskedCall, isReadable: boolean): Promise<{ outcome: CallOutcome; isFirst: boolean }>
   /** The daemon knows what came of a call. */
   wasTold(key: string): Promise<boolean>
   noteTold(key: string): Promise<void>
@@ -125,7 +125,7 @@ function createStore(database: IDBDatabase): PrivateStore {
       await committed(transaction)
       tellEverywhere()
     },
-    async carryOut(key, call) {
+    async carryOut(key, call, isReadable) {
       const transaction = database.transaction(['entries', 'calls'], 'readwrite')
       const entries = transaction.objectStore('entries')
       const calls = transaction.objectStore('calls')
@@ -136,7 +136,7 @@ function createStore(database: IDBDatabase): PrivateStore {
       }
       const at = new Date().toISOString()
       const known = await done(entries.getAll() as IDBRequest<PrivateEntry[]>)
-      const outcome = carryOut(known, call, { id: crypto.randomUUID(), at })
+      const outcome = carryOut(known, call, { id: crypto.randomUUID(), at, isReadable })
       for (const { id } of outcome.removed) entries.delete(id)
       for (const entry of outcome.saved) entries.put(entry)
       calls.put({ key, text: outcome.text, isError: outcome.isError, isTold: false, at } satisfies MadeCall)

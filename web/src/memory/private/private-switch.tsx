@@ -11,19 +11,37 @@ import { inOrder, onEntriesChanged, openPrivateStore, type PrivateEntry } from '
 const listeners = new Set<() => void>()
 const keyOf = (userName: string) => `familiar.private-memory.on.${userName}`
 
-/** Whether Familiar may use this browser's memory. Off until the user says otherwise, here. */
+/**
+ * The one consent for this browser's memory, given once and until it is taken back. Off until the user says otherwise, here.
+ * `saving` is a consent of earlier versions: Familiar may save notes, and each needs to be shared before it can read it.
+ */
+export type Consent = 'off' | 'saving' | 'reading'
+
+const stored: Readonly<Record<Exclude<Consent, 'off'>, string>> = { saving: 'yes', reading: 'reading' }
+
+export function consentOf(userName: string): Consent {
+  const value = localStorage.getItem(keyOf(userName))
+  if (value === stored.reading) return 'reading'
+  return value === stored.saving ? 'saving' : 'off'
+}
+
+/** Whether Familiar may use this browser's memory. */
 export function isSwitchedOn(userName: string): boolean {
-  return localStorage.getItem(keyOf(userName)) === 'yes'
+  return consentOf(userName) !== 'off'
 }
 
 export function switchTo(userName: string, isOn: boolean): void {
-  if (isOn) localStorage.setItem(keyOf(userName), 'yes')
+  if (isOn) localStorage.setItem(keyOf(userName), stored.reading)
   else localStorage.removeItem(keyOf(userName))
   for (const listener of listeners) listener()
 }
 
+export function useConsent(userName: string): Consent {
+  return useSyncExternalStore(subscribe, () => consentOf(userName))
+}
+
 export function useIsSwitchedOn(userName: string): boolean {
-  return useSyncExternalStore(subscribe, () => isSwitchedOn(userName))
+  return useConsent(userName) !== 'off'
 }
 
 function subscribe(listener: () => void): () => void {
