@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { Command, Option } from 'commander'
 import { z } from 'zod'
 import { settingsReadAtStart } from '../src/daemon/config/follow-config.ts'
-import { settingsSchema } from '../src/daemon/config/settings-schema.ts'
+import { renamedKeys, settingsSchema } from '../src/daemon/config/settings-schema.ts'
 import { providerSchema } from '../src/daemon/config/tools-schema.ts'
 import { startDaemon } from '../src/daemon/daemon.ts'
 import type { CommandsReply } from '../src/protocol/commands.ts'
@@ -56,7 +56,10 @@ async function generatePages(): Promise<{ path: string; text: string }[]> {
   const { api, commands } = await askDaemon()
   const program = createProgram({ version: '', homePath: '~/.familiar', run: async () => undefined })
   const pages = {
-    'docs/configuration.md': { settings: settingsTable(settingsSchema), provider: settingsTable(providerSchema) },
+    'docs/configuration.md': {
+      settings: `${settingsTable(settingsSchema)}\n\n${renamedTable()}`,
+      provider: settingsTable(providerSchema),
+    },
     'docs/api.md': { operations: operationTables(api) },
     'docs/commands.md': { commands: commandTables(program), slash: slashTable(commands) },
   }
@@ -126,6 +129,12 @@ function settingsTable(schema: z.ZodType): string {
       return [...(group ? [`### ${group}`, ''] : []), ...tableHead(header), ...lines].join('\n')
     })
     .join('\n\n')
+}
+
+/** Keys of earlier versions. */
+function renamedTable(): string {
+  const rows = renamedKeys.map(({ old, now }) => tableRow([`\`${old.join('.')}\``, `\`${now.join('.')}\``]))
+  return ['### Deprecated names', '', ...tableHead(['old key', 'key']), ...rows].join('\n')
 }
 
 interface SettingRow {
@@ -325,6 +334,7 @@ function plain(text: string): string {
   return text.replaceAll('\n', ' ').replace(/`[^`|]*`|[|<>*_]/g, (mark) => (mark.startsWith('`') ? mark : `\\${mark}`))
 }
 
-if (import.meta.main) {
+// Started by the launcher it is imported.
+if (import.meta.main || process.argv[1] === import.meta.filename) {
   for (const { path, text } of await generatePages()) writeFileSync(join(root, path), text)
 }

@@ -253,7 +253,7 @@ export function limitsOfPlan({ name, budget }: Plan, everybody: BudgetLimits): B
     perBuildNanousd: budgetLimit(perBuildUsd, everybody.perBuildNanousd ?? null),
     perDayNanousd: budgetLimit(perDayUsd, everybody.perDayNanousd),
     perMonthNanousd: budgetLimit(perMonthUsd, everybody.perMonthNanousd),
-    section: `tiers.${name}.budget`,
+    section: `plans.${name}.budget`,
   }
 }
 

@@ -19,7 +19,7 @@ it('CLIENT-4 a plan overrides the default budgets that it names', () => {
     perBuildNanousd: 2_000_000_000,
     perDayNanousd: 500_000_000,
     perMonthNanousd: 3_000_000_000,
-    section: 'tiers.jive.budget',
+    section: 'plans.jive.budget',
   })
   expect(limitsOfPlan(planWith({ perDayUsd: null }), everybody).perDayNanousd).toBeNull()
 })

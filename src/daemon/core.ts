@@ -161,7 +161,7 @@ export function createCore(
   const live = coordination.shareLive(createLiveResponses(log.wakeHere), { clock, wake: log.wakeHere })
   const context = createContext({
     workspace: paths.workspace,
-    profiles: () => config().agent.context.tiers,
+    profiles: () => config().agent.context.profiles,
     readTextFile: createTextFileCache(clock, 100),
     timeZone,
     starterTexts: starterFiles.map((name) => readBundledText(new URL(`./starter/${name}`, import.meta.url))),

@@ -147,7 +147,7 @@ export function describeSettings(source: {
   const { home, env, flags, config } = source
   const paths = homePaths(home)
   // Problems are reported when the config is loaded.
-  const { settings, index } = readSettings(paths.config, diskFiles, [])
+  const { settings, index } = readSettings(paths.config, diskFiles, { problems: [], warnings: [] })
   const dotenv = { file: paths.environment, files: diskFiles, problems: [], warnings: [] }
   const environment = readEnvironment({ ...dotenv, env, flags })
   const described = leavesOf(settings).map(({ path, value }): Setting => {

@@ -82,7 +82,7 @@ export function openWorkspace(
     clock,
     budget: () => config().assets.blockBudgetTokens,
     boundsOf,
-    promptFiles: () => Object.values(config().agent.context.tiers).flat(),
+    promptFiles: () => Object.values(config().agent.context.profiles).flat(),
     promptFolders: () => config().skills.directories,
   })
   const finders = createFinders({

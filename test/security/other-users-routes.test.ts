@@ -14,7 +14,7 @@ const toml = `[memory]
 extraction = false
 [memory.embedding]
 provider = "off"
-[tiers.jive.tools]
+[plans.jive.tools]
 allow = ["memory_*", "ask_user"]
 `
 

@@ -100,7 +100,7 @@ conversations = false
 extraction = false
 [tools.tts]
 provider = "off"
-[tiers.all.tools]
+[plans.all.tools]
 allow = ["*", "exec", "file_read", "file_write", "file_edit"]
 `
 

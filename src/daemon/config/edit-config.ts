@@ -2,7 +2,8 @@ import { homePaths } from '../home-paths.ts'
 import { type ConfigFiles, diskFiles, formatProblems } from './config.ts'
 import type { ConfigFlags, StoredKeys } from './environment.ts'
 import { loadConfig } from './load-config.ts'
-import { removeTomlValue, setTomlValue, type TomlValue } from './toml.ts'
+import { renamedKeys } from './settings-schema.ts'
+import { pathIn, removeTomlValue, setTomlValue, type TomlValue } from './toml.ts'
 
 /** The home whose configuration is edited. */
 export interface EditedHome {
@@ -28,9 +29,11 @@ export function draftSetting(
 ): SettingDraft {
   const before = diskFiles.read(homePaths(home.home).config) ?? ''
   const known = new Set(problemsOf(home, before))
+  // A file with an old key keeps it: a new table beside it would be a second name for the same setting.
+  const place = pathIn(before, path, renamedKeys)
   let problems: string[] = []
   for (const value of values) {
-    const text = value === null ? removeTomlValue(before, path) : setTomlValue(before, path, value)
+    const text = value === null ? removeTomlValue(before, place) : setTomlValue(before, place, value)
     if (text === undefined) return { ok: false, reason: 'not_editable', problems: [] }
     const found = problemsOf(home, text).filter((problem) => !known.has(problem))
     if (found.length === 0) return { ok: true, text, value }

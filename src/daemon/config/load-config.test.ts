@@ -45,10 +45,7 @@ describe('sources and their order', () => {
       {
         "agent": {
           "context": {
-            "sources": {
-              "system": "operational",
-            },
-            "tiers": {
+            "profiles": {
               "full": [
                 "SOUL.md",
                 "AGENTS.md",
@@ -62,6 +59,9 @@ describe('sources and their order', () => {
                 "AGENTS.md",
                 "HEARTBEAT.md",
               ],
+            },
+            "sources": {
+              "system": "operational",
             },
           },
           "maxRounds": 50,
@@ -517,10 +517,10 @@ vision = 3
     expect(problems()).toEqual([
       'familiar.toml:2: agent.context.sources.http: must be one of full, operational (found "tiny")',
     ])
-    write('familiar.toml', '[agent.context.tiers]\nfull = ["../../etc/passwd"]\noperationl = []\n')
+    write('familiar.toml', '[agent.context.profiles]\nfull = ["../../etc/passwd"]\noperationl = []\n')
     expect(problems()).toEqual([
-      expect.stringContaining('familiar.toml:2: agent.context.tiers.full[0]: must be the name of a .md file'),
-      'familiar.toml:3: agent.context.tiers.operationl: is not a known key; did you mean operational?',
+      expect.stringContaining('familiar.toml:2: agent.context.profiles.full[0]: must be the name of a .md file'),
+      'familiar.toml:3: agent.context.profiles.operationl: is not a known key; did you mean operational?',
     ])
   })
 })

@@ -24,8 +24,8 @@ import {
   readOrReport,
   type StoredKeys,
 } from './environment.ts'
-import { type Settings, settingsSchema } from './settings-schema.ts'
-import { checkToml, dottedKey, nearestName, type TomlIndex, type TomlPath } from './toml.ts'
+import { renamedKeys, type Settings, settingsSchema } from './settings-schema.ts'
+import { checkToml, nearestName, type TomlPath, type WrittenIndex } from './toml.ts'
 import { baseUrl, type ProviderFile, providerSchema, usualKeyVariables } from './tools-schema.ts'
 
 export type LoadedConfig =
@@ -43,7 +43,7 @@ interface Reading {
   /** `familiar.toml`. */
   file: string
   settings: Settings
-  index: TomlIndex
+  index: WrittenIndex
   environment: Environment
   problems: ConfigProblem[]
   warnings: string[]
@@ -66,7 +66,7 @@ export function loadConfig(source: {
   const problems: ConfigProblem[] = []
   const warnings: string[] = []
   const environment = readEnvironment({ file: dotenv, files, env, flags, stored, problems, warnings })
-  const reading = { file, ...readSettings(file, files, problems), environment, problems, warnings }
+  const reading = { file, ...readSettings(file, files, { problems, warnings }), environment, problems, warnings }
   const read = readProviders(reading, { directory, files })
   checkRoutes(reading, read)
   const config = toConfig(reading, read.providers)
@@ -82,11 +82,16 @@ export function loadConfig(source: {
 }
 
 /** Reads `familiar.toml`. Its mistakes are problems; the rest of it is used for further checks. */
-export function readSettings(file: string, files: ConfigFiles, problems: ConfigProblem[]) {
+export function readSettings(
+  file: string,
+  files: ConfigFiles,
+  { problems, warnings }: { problems: ConfigProblem[]; warnings: string[] },
+) {
   const text = readOrReport(files, file, problems) ?? ''
-  const { value = settingsSchema.parse({}), problems: found, index } = checkToml({ file, text, schema: settingsSchema })
-  problems.push(...found)
-  return { settings: value, index }
+  const checked = checkToml({ file, text, schema: settingsSchema, renamed: renamedKeys })
+  problems.push(...checked.problems)
+  warnings.push(...checked.warnings)
+  return { settings: checked.value ?? settingsSchema.parse({}), index: checked.index }
 }
 
 /** The config with keys instead of the names of their variables: pass those to the redactor before anything is logged. */
@@ -119,7 +124,7 @@ export function toConfig(reading: Reading, providers: ProviderSettings[]) {
     skills: settings.skills,
     memory: { ...settings.memory, embedding },
     /** By name, including the built-in ones. */
-    plans: readPlans(settings.tiers),
+    plans: readPlans(settings.plans),
     /** The path of the secrets' key file, if the environment sets it. */
     keyFile: null as string | null,
     /** The owner's bearer token if the environment sets one; otherwise Familiar makes its own. */
@@ -156,8 +161,8 @@ function checkRoutes({ file, settings, index, problems }: Reading, read: ReadPro
   const targets: { path: TomlPath; ids: string[] }[] = [
     ...Object.entries(purposes).map(([name, ids]) => ({ path: ['routes', name], ids })),
     ...Object.entries(sources).map(([name, ids]) => ({ path: ['routes', 'sources', name], ids })),
-    ...Object.entries(settings.tiers).flatMap(([plan, { routes }]) =>
-      Object.entries(routes).map(([name, ids]) => ({ path: ['tiers', plan, 'routes', name], ids })),
+    ...Object.entries(settings.plans).flatMap(([plan, { routes }]) =>
+      Object.entries(routes).map(([name, ids]) => ({ path: ['plans', plan, 'routes', name], ids })),
     ),
   ]
   for (const { path, ids } of targets) {
@@ -165,7 +170,7 @@ function checkRoutes({ file, settings, index, problems }: Reading, read: ReadPro
       const message = describeUnknownModel(id, read)
       if (message === undefined) continue
       const exact = index.find([...path, place]) ? [...path, place] : path
-      problems.push({ file, line: index.lineOf(exact), key: dottedKey(exact), message })
+      problems.push({ file, line: index.lineOf(exact), key: index.keyOf(exact), message })
     }
   }
 }
@@ -496,8 +501,8 @@ function readPairs(text: string): Record<string, string> | undefined {
   }
 }
 
-/** `[tiers.NAME]` (plans), and the built-in ones. */
-function readPlans(plans: Settings['tiers']): Readonly<Record<string, Plan>> {
+/** `[plans.NAME]`, and the built-in ones. */
+function readPlans(plans: Settings['plans']): Readonly<Record<string, Plan>> {
   const configured = Object.entries(plans).map(
     ([name, { tools, routes, budget, max_sessions, mode }]): [string, Plan] => [
       name,

@@ -7,7 +7,7 @@ import { loadConfig } from './load-config.ts'
 
 let home: string
 beforeEach(() => {
-  home = mkdtempSync(join(tmpdir(), 'familiar-tiers-'))
+  home = mkdtempSync(join(tmpdir(), 'familiar-plans-'))
 })
 afterEach(() => rmSync(home, { recursive: true, force: true }))
 
@@ -18,13 +18,13 @@ function load(toml: string) {
 
 it('CLIENT-4 reads plans, each with exactly its settings', () => {
   const loaded = load(`
-[tiers.free]
+[plans.free]
 max_sessions = 2
-[tiers.free.routes]
+[plans.free.routes]
 primary = "offline/offline"
-[tiers.free.budget]
+[plans.free.budget]
 per_day_usd = 0.5
-[tiers.jigga.tools]
+[plans.jigga.tools]
 allow = ["*"]
 deny = ["web_*"]
 `)
@@ -52,24 +52,24 @@ deny = ["web_*"]
 
 it('CONF-2 reports what is wrong with a plan, with its line', () => {
   const loaded = load(`
-[tiers.owner.tools]
+[plans.owner.tools]
 allow = []
-[tiers.free]
+[plans.free]
 max_sessions = 0
-[tiers.free.routes]
+[plans.free.routes]
 primary = "local/nowhere"
-[tiers.free.tools]
+[plans.free.tools]
 allowed = ["*"]
 deny = ["a b"]
 `)
   const problems = loaded.ok ? [] : formatProblems(loaded.problems, home)
   expect(problems).toMatchInlineSnapshot(`
     [
-      "familiar.toml:2: tiers.owner: is built in: the owner may use everything",
-      "familiar.toml:5: tiers.free.max_sessions: must be more than 0 (found 0)",
-      "familiar.toml:7: tiers.free.routes.primary: "local/nowhere" is not a configured model (known: offline/offline)",
-      "familiar.toml:9: tiers.free.tools.allowed: is not a known key; did you mean allow?",
-      "familiar.toml:10: tiers.free.tools.deny[0]: must be the name of a tool, with * as a wildcard (found "a b")",
+      "familiar.toml:2: plans.owner: is built in: the owner may use everything",
+      "familiar.toml:5: plans.free.max_sessions: must be more than 0 (found 0)",
+      "familiar.toml:7: plans.free.routes.primary: "local/nowhere" is not a configured model (known: offline/offline)",
+      "familiar.toml:9: plans.free.tools.allowed: is not a known key; did you mean allow?",
+      "familiar.toml:10: plans.free.tools.deny[0]: must be the name of a tool, with * as a wildcard (found "a b")",
     ]
   `)
 })

@@ -4,6 +4,7 @@ import { embeddingProviders } from '../../memory/embedding/embedders.ts'
 import { type Purpose, purposes } from '../../models/model.ts'
 import { policyModes } from '../../protocol/permissions.ts'
 import { ownerPlanName } from '../../security/users.ts'
+import type { RenamedKey } from './toml.ts'
 import {
   assetsSchema,
   baseUrl,
@@ -210,7 +211,7 @@ const pattern = z
   .regex(/^[A-Za-z0-9_.:*-]+$/, 'must be the name of a tool, with * as a wildcard')
 
 /**
- * `[tiers.NAME]` of `familiar.toml`: a plan. Without `tools.allow` there are no tools; unset models and budgets use the
+ * `[plans.NAME]` of `familiar.toml`. Without `tools.allow` there are no tools; unset models and budgets use the
  * defaults.
  */
 const planSchema = z.strictObject({
@@ -251,7 +252,7 @@ export const settingsSchema = z.strictObject({
     name: z.string().trim().min(1).max(60).default('Familiar').describe('Name of the agent.'),
     max_rounds: count.max(1000).default(50).describe('Limit of model calls in one turn.'),
     context: table({
-      tiers: table({
+      profiles: table({
         full: z
           .array(workspaceFile)
           .default(['SOUL.md', 'AGENTS.md', 'USER.md', 'IDENTITY.md', 'TOOLS.md', 'MEMORY.md'])
@@ -329,7 +330,13 @@ export const settingsSchema = z.strictObject({
   voice: voiceSchema,
   telemetry: telemetrySchema,
   shared: sharedSchema,
-  tiers: z.record(planName, planSchema).default({}),
+  plans: z.record(planName, planSchema).default({}),
 })
+
+/** Keys of earlier versions. */
+export const renamedKeys: readonly RenamedKey[] = [
+  { old: ['tiers'], now: ['plans'] },
+  { old: ['agent', 'context', 'tiers'], now: ['agent', 'context', 'profiles'] },
+]
 
 export type Settings = z.output<typeof settingsSchema>

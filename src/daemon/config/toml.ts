@@ -86,7 +86,7 @@ function splice(text: string, start: number, end: number, middle: string): strin
   return text.slice(0, start) + middle + text.slice(end)
 }
 
-function withValue(document: Record<string, unknown>, path: readonly string[], value: TomlValue): unknown {
+function withValue(document: Record<string, unknown>, path: readonly string[], value: unknown): unknown {
   const [key, ...rest] = path
   if (key === undefined) return value
   const inner = document[key]
@@ -232,7 +232,13 @@ interface TomlEntry {
   headerEnd: number | undefined
 }
 
-export type TomlIndex = ReturnType<typeof indexToml>
+type TomlIndex = ReturnType<typeof indexToml>
+
+/** Takes keys by their current names, and finds them by the names in the text. */
+export interface WrittenIndex extends TomlIndex {
+  /** As the text names it. */
+  keyOf(path: TomlPath): string
+}
 
 /**
  * The position of each key of a TOML document. The parser keeps no positions, so this reads the text a second time. The
@@ -370,6 +376,71 @@ function lineCounter(text: string): (offset: number) => number {
   }
 }
 
+/** A key that has another name now. The old one is still read, everywhere where the new one is. */
+export interface RenamedKey {
+  old: readonly string[]
+  now: readonly string[]
+}
+
+/** The path under its other name, if it is at or below the key. */
+function renamePath<Part extends PropertyKey>(
+  path: readonly Part[],
+  from: readonly string[],
+  to: readonly string[],
+): (Part | string)[] | undefined {
+  return from.every((part, at) => path[at] === part) ? [...to, ...path.slice(from.length)] : undefined
+}
+
+/** A key as the schema names it, from whichever name someone typed. */
+export function currentPath(path: readonly string[], renamed: readonly RenamedKey[]): string[] {
+  return renamed.map(({ old, now }) => renamePath(path, old, now)).find((found) => found !== undefined) ?? [...path]
+}
+
+/** The same key as this text names it: by the old name where the text has that one and not the new one. */
+export function pathIn(text: string, path: readonly string[], renamed: readonly RenamedKey[]): string[] {
+  const current = currentPath(path, renamed)
+  // The index needs valid text.
+  parse(text)
+  const { find } = indexToml(text)
+  for (const { old, now } of renamed) {
+    const earlier = renamePath(current, now, old)
+    if (earlier && find(old) && !find(now)) return earlier
+  }
+  return current
+}
+
+/** The document with the current names; both names of one key are a problem, because neither overrides the other. */
+function withCurrentNames(
+  document: Record<string, unknown>,
+  index: TomlIndex,
+  { file, renamed }: { file: string; renamed: readonly RenamedKey[] },
+) {
+  const problems: ConfigProblem[] = []
+  const used: RenamedKey[] = []
+  let value = document
+  for (const key of renamed) {
+    const { old, now } = key
+    const given = valueAt(value, old)
+    if (given === undefined) continue
+    value = withoutValue(value, old)
+    if (valueAt(value, now) === undefined) {
+      value = withValue(value, now, given) as Record<string, unknown>
+      used.push(key)
+    } else {
+      const [line, other] = [index.lineOf(old), index.lineOf(now)]
+      const message = `is the old name of ${dottedKey(now)}, which is in line ${other} too; move everything there`
+      problems.push({ file, line, key: dottedKey(old), message })
+    }
+  }
+  const toWritten = (path: TomlPath): TomlPath =>
+    used.map(({ old, now }) => renamePath(path, now, old)).find((found) => found !== undefined) ?? path
+  const warnings = used.map(
+    ({ old, now }) =>
+      `${file}:${index.lineOf(old)}: ${dottedKey(old)} is deprecated; its name is ${dottedKey(now)} now`,
+  )
+  return { value, problems, warnings, toWritten }
+}
+
 /**
  * Checks one TOML text against its schema: the value, or every problem with its line. Never throws. With problems, the
  * value is the rest without the invalid keys, for further checks; never to run with.
@@ -380,17 +451,27 @@ export function checkToml<T>(source: {
   schema: z.ZodType<T>
   /** The advice for a key that is rejected on purpose. */
   advice?: Readonly<Record<string, string>>
-}): { value: T | undefined; problems: ConfigProblem[]; index: TomlIndex } {
-  const { file, text, schema } = source
+  renamed?: readonly RenamedKey[]
+}): { value: T | undefined; problems: ConfigProblem[]; warnings: string[]; index: WrittenIndex } {
+  const { file, text, schema, renamed = [] } = source
   let document: Record<string, unknown>
   try {
     document = parse(text)
   } catch (cause) {
-    return { value: undefined, problems: [syntaxProblem(file, cause)], index: indexToml('') }
+    const index = { ...indexToml(''), keyOf: dottedKey }
+    return { value: undefined, problems: [syntaxProblem(file, cause)], warnings: [], index }
   }
-  const index = indexToml(text)
+  const positions = indexToml(text)
+  const current = withCurrentNames(document, positions, { file, renamed })
+  const { warnings, toWritten } = current
+  document = current.value
+  const index: WrittenIndex = {
+    find: (path) => positions.find(toWritten(path)),
+    lineOf: (path) => positions.lineOf(toWritten(path)),
+    keyOf: (path) => dottedKey(toWritten(path)),
+  }
   const checked = schema.safeParse(document, { error: describeIssue })
-  if (checked.success) return { value: checked.data, problems: [], index }
+  if (checked.success) return { value: checked.data, problems: current.problems, warnings, index }
 
   const mistaken: TomlPath[] = []
   const problems = checked.error.issues.flatMap((issue) => {
@@ -398,8 +479,7 @@ export function checkToml<T>(source: {
     mistaken.push(...paths)
     return paths.map((named) => {
       const path = heldPath(document, named)
-      const key = dottedKey(path)
-      return { file, line: index.lineOf(path), key, message: messageOf(issue, path) }
+      return { file, line: index.lineOf(path), key: index.keyOf(path), message: messageOf(issue, path) }
     })
   })
 
@@ -410,7 +490,8 @@ export function checkToml<T>(source: {
     return `${issue.message}${foundValue(path, valueAt(document, path))}`
   }
 
-  return { value: schema.safeParse(without(document, mistaken)).data, problems, index }
+  const value = schema.safeParse(without(document, mistaken)).data
+  return { value, problems: [...current.problems, ...problems], warnings, index }
 }
 
 /** A copy without these keys, and without any list that contains one of them. */

@@ -5,7 +5,8 @@ import { parse } from 'smol-toml'
 import { writeFileAtomically } from '../../base/files.ts'
 import { diskFiles } from '../../daemon/config/config.ts'
 import { draftSetting, type EditedHome, problemsOf } from '../../daemon/config/edit-config.ts'
-import { nearestName, type TomlValue } from '../../daemon/config/toml.ts'
+import { renamedKeys } from '../../daemon/config/settings-schema.ts'
+import { currentPath, dottedKey, nearestName, type TomlValue } from '../../daemon/config/toml.ts'
 import { describeSettings } from '../../daemon/home-desk.ts'
 import { homePaths } from '../../daemon/home-paths.ts'
 import type { Setting } from '../../protocol/status.ts'
@@ -31,9 +32,9 @@ export const listConfig: CommandHandler<object> = async (context, input) => {
 export const getConfig: CommandHandler<{ key?: string }> = async (context, input) => {
   const { output } = context
   const settings = readSettings(context)
-  const found = settings.find(({ key }) => key === input.key)
+  const named = input.key === undefined ? undefined : currentKey(input.key)
+  const found = settings.find(({ key }) => key === named)
   if (found) return output.report(input.json, found, plainValue(found.value))
-  const { key: named } = input
   const table = named === undefined ? settings : settings.filter(({ key }) => key.startsWith(`${named}.`))
   if (named !== undefined && table.length === 0) throw unknownKey(named, settings)
   const rows = table.map(({ key, value }) => [key, value ?? '(hidden)'])
@@ -47,7 +48,7 @@ export const setConfig: CommandHandler<{ key: string; value: string }> = async (
   if (input.json) return output.printJson({ key: input.key, value: written.value, ...written.effect })
   output.print(`${input.key} = ${JSON.stringify(written.value)}`)
   for (const line of describeEffect(context, written.effect)) output.note(line)
-  const place = readSettings(context).find(({ key }) => key === input.key)
+  const place = readSettings(context).find(({ key }) => key === currentKey(input.key))
   if (place?.origin === 'environment') output.note(`${place.place} overrides it.`)
   return undefined
 }
@@ -162,6 +163,11 @@ function keyPath(key: string): string[] {
   } catch {
     throw usageError(`${JSON.stringify(key)} is not a key.`, 'A key is written like budget.per_day_usd.')
   }
+}
+
+/** The current name of a key, which is what a list of settings has. */
+function currentKey(key: string): string {
+  return dottedKey(currentPath(keyPath(key), renamedKeys))
 }
 
 /** As TOML reads it, and as text: `5` is a number where one is expected, and a name where a name is. */

@@ -131,7 +131,7 @@ const known: Readonly<Record<string, [title: string, about: string]>> = {
   telegram: [t.settings.telegram, t.settings.whoMaySendMessages],
   callback: [t.settings.callback, t.settings.addressCalledAfterEvery],
   voice: [t.settings.voice, t.settings.speechRecognition],
-  tiers: [t.settings.userPlans, t.settings.whatUsersMayUse],
+  plans: [t.settings.userPlans, t.settings.whatUsersMayUse],
   log: [t.settings.log, t.settings.logLevel],
 }
 

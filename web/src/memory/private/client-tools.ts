@@ -77,7 +77,7 @@ export interface AskedCall {
   input: Json
 }
 
-/** What a new entry gets beside its words. */
+/** Everything of a new entry but its words. */
 interface Made {
   id: string
   at: string

@@ -22,13 +22,13 @@ max_context_tokens = 200000
 cost_per_mtok = [1.0, 1.0]
 `
 // The seed's three: of them only the last one may call tools.
-const tiers = `[tiers.free]
+const plans = `[plans.free]
 max_sessions = 1
-[tiers.free.routes]
+[plans.free.routes]
 primary = "fake/small"
-[tiers.jive.budget]
+[plans.jive.budget]
 per_day_usd = 0.0
-[tiers.jigga.tools]
+[plans.jigga.tools]
 allow = ["*"]
 deny = ["memory_*"]
 `
@@ -40,7 +40,7 @@ describe('users and their plans', () => {
 
   beforeAll(async () => {
     fake = await startFakeModel()
-    familiar = await startFamiliar({ providers: { fake: provider(fake.url) }, toml: routes + tiers })
+    familiar = await startFamiliar({ providers: { fake: provider(fake.url) }, toml: routes + plans })
   })
   afterAll(async () => {
     await familiar.close()
@@ -99,12 +99,12 @@ describe('users and their plans', () => {
     const token = await add('jim', 'jive')
     const before = fake.requests.length
     const { reply } = await chat(token, 'Hello')
-    expect(reply).toMatchObject({ outcome: 'budget', reply: expect.stringContaining('tiers.jive.budget.per_day_usd') })
+    expect(reply).toMatchObject({ outcome: 'budget', reply: expect.stringContaining('plans.jive.budget.per_day_usd') })
     expect(fake.requests.length).toBe(before)
     await familiar.request('PUT', '/api/v1/local/users/jim/tier', { tier: 'free' })
     expect((await chat(token, 'Hello')).reply.outcome).toBe('completed')
     expect(await chat(token, 'Hello', { session: 'another' })).toMatchObject({ status: 403 })
-    writeFileSync(join(familiar.home, 'familiar.toml'), routes + tiers.replace('max_sessions = 1', 'max_sessions = 2'))
+    writeFileSync(join(familiar.home, 'familiar.toml'), routes + plans.replace('max_sessions = 1', 'max_sessions = 2'))
     expect(await familiar.daemon.reload()).toEqual([])
     expect((await chat(token, 'Hello', { session: 'another' })).status).toBe(200)
   })
