@@ -24,14 +24,17 @@ export interface BudgetLimits {
   section?: string
 }
 
-interface PlannedCall {
+interface PlannedWork {
   userId: string
   sessionId: string | null
   turnId: string | null
   purpose: string
   model: string
-  rates: CostRates | null
   inputTokens: number
+}
+
+interface PlannedCall extends PlannedWork {
+  rates: CostRates | null
   maxOutputTokens: number
 }
 
@@ -52,28 +55,35 @@ export function createLedger(dependencies: {
 }) {
   const { database, clock, ids, limits } = dependencies
 
+  async function reserveAmount(writer: Writer, work: PlannedWork, amount: number): Promise<Reservation> {
+    const at = clock.now()
+    const refusal = amount > 0 ? await firstLimitPassed(writer, work, amount, at, limits(work.userId)) : undefined
+    if (refusal) return { ok: false, message: refusal }
+    const id = ids.next()
+    await insertReserved(writer, { ...work, id, at, amount })
+    if (amount > 0) await addToTotals(writer, work.userId, at, { spent: 0, reserved: amount })
+    return { ok: true, id, userId: work.userId, at, nanousd: amount }
+  }
+
+  async function settleAmount(writer: Writer, reserved: Reserved, usage: Usage, cost: number | null): Promise<void> {
+    const { isEstimate, ...counted } = usage
+    const state = isEstimate ? 'estimated' : 'settled'
+    const settled = await settleReserved(writer, { ...counted, id: reserved.id, state, cost })
+    if (Number(settled.numAffectedRows) === 0) return
+    const change = { spent: cost ?? 0, reserved: -reserved.nanousd }
+    if (change.spent !== 0 || change.reserved !== 0) await addToTotals(writer, reserved.userId, reserved.at, change)
+  }
+
   return {
     /** Inside a unit of the caller's, so that a step and the money for the next one are one commit. */
-    async reserve(writer: Writer, call: PlannedCall): Promise<Reservation> {
-      const amount = worstCaseNanousd(call.inputTokens, call.maxOutputTokens, call.rates)
-      const at = clock.now()
-      const refusal = amount > 0 ? await firstLimitPassed(writer, call, amount, at, limits(call.userId)) : undefined
-      if (refusal) return { ok: false, message: refusal }
-      const id = ids.next()
-      await insertReserved(writer, { ...call, id, at, amount })
-      if (amount > 0) await addToTotals(writer, call.userId, at, { spent: 0, reserved: amount })
-      return { ok: true, id, userId: call.userId, at, nanousd: amount }
-    },
+    reserve: (writer: Writer, call: PlannedCall) =>
+      reserveAmount(writer, call, worstCaseNanousd(call.inputTokens, call.maxOutputTokens, call.rates)),
+    /** For work that is not priced by tokens alone, such as a picture. */
+    reserveAmount,
     /** Writes what the call really took, inside the unit that records its response. */
-    async settle(writer: Writer, reserved: Reserved, usage: Usage, rates: CostRates | null) {
-      const cost = costNanousd(usage, rates)
-      const { isEstimate, ...counted } = usage
-      const state = isEstimate ? 'estimated' : 'settled'
-      const settled = await settleReserved(writer, { ...counted, id: reserved.id, state, cost })
-      if (Number(settled.numAffectedRows) === 0) return
-      const change = { spent: cost ?? 0, reserved: -reserved.nanousd }
-      if (change.spent !== 0 || change.reserved !== 0) await addToTotals(writer, reserved.userId, reserved.at, change)
-    },
+    settle: (writer: Writer, reserved: Reserved, usage: Usage, rates: CostRates | null) =>
+      settleAmount(writer, reserved, usage, costNanousd(usage, rates)),
+    settleAmount,
     /** The call had no result: its reservation is released. */
     async release(reservationId: string) {
       await database.write((writer) => close(writer, reservationId, 'failed', () => 0))
@@ -85,6 +95,12 @@ export function createLedger(dependencies: {
           const usage = { inputTokens: row.input_tokens, outputTokens, cacheReadTokens: 0, cacheWriteTokens: 0 }
           return costNanousd(usage, rates)
         }),
+      )
+    },
+    /** It is not known whether the provider did the work: it counts at its worst case. */
+    async interruptAmount(reservationId: string) {
+      await database.write((writer) =>
+        close(writer, reservationId, 'interrupted', (row) => Number(row.reserved_nanousd)),
       )
     },
     /**
@@ -148,7 +164,7 @@ const addToBoth = reusableQuery((database, { userId, day, month, spent, reserved
     ),
 )
 
-const insertReserved = reusableQuery((database, call: PlannedCall & { id: string; at: number; amount: number }) =>
+const insertReserved = reusableQuery((database, call: PlannedWork & { id: string; at: number; amount: number }) =>
   database.insertInto('cost_ledger').values({
     id: call.id,
     user_id: call.userId,
@@ -199,7 +215,7 @@ const selectCallsOfTurn = reusableQuery((database, of: { turnId: string }) =>
     .where('turn_id', '=', of.turnId),
 )
 
-function limitOfTurn({ purpose }: PlannedCall, { perMessageNanousd, perBuildNanousd }: BudgetLimits) {
+function limitOfTurn({ purpose }: PlannedWork, { perMessageNanousd, perBuildNanousd }: BudgetLimits) {
   return purpose === 'builder' && perBuildNanousd !== undefined
     ? { limit: perBuildNanousd, name: 'this build', key: 'per_build_usd' }
     : { limit: perMessageNanousd, name: 'this message', key: 'per_message_usd' }
@@ -207,7 +223,7 @@ function limitOfTurn({ purpose }: PlannedCall, { perMessageNanousd, perBuildNano
 
 async function firstLimitPassed(
   writer: Writer,
-  call: PlannedCall,
+  call: PlannedWork,
   amount: number,
   at: number,
   limits: BudgetLimits,
@@ -232,7 +248,7 @@ async function firstLimitPassed(
 const nothingUsed = { spent_nanousd: 0, reserved_nanousd: 0 }
 
 /** A turn makes a handful of calls, so its sum is read from them. */
-async function usedByTurn(writer: Writer, { turnId }: PlannedCall): Promise<typeof nothingUsed> {
+async function usedByTurn(writer: Writer, { turnId }: PlannedWork): Promise<typeof nothingUsed> {
   if (!turnId) return nothingUsed
   const { rows: calls } = await selectCallsOfTurn(writer, { turnId })
   const used = { ...nothingUsed }

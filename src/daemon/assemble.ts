@@ -175,6 +175,7 @@ export async function assemble(
   const core = createCore({
     ...essentials,
     models,
+    images: models.images,
     publishMonitor: (state) =>
       replaceFile(paths.monitor, `${JSON.stringify(redactJson(redactor, state))}\n`).catch((cause) =>
         logger.warn('monitor.json was not written', { error: reasonOf(cause) }),

@@ -13,6 +13,7 @@ import { createLearning } from '../agent/learning.ts'
 import { createLedger, limitsOfBudget, limitsOfPlan } from '../agent/ledger.ts'
 import type { OnStep } from '../agent/next-step.ts'
 import { createPermissions } from '../agent/permissions.ts'
+import { createDrawPictures } from '../agent/pictures.ts'
 import { createRoles } from '../agent/roles.ts'
 import { createMessageOrigins, watchRecall, watchTurns } from '../agent/runner.ts'
 import { createInbox, createRefuseOverload } from '../agent/sessions/inbox.ts'
@@ -41,6 +42,7 @@ import { createConsolidation, createFileConsolidation } from '../memory/learning
 import { createExtraction } from '../memory/learning/extraction.ts'
 import { removeGateQuestions } from '../memory/learning/gate-questions.ts'
 import { createConversationIndex } from '../memory/learning/index-conversation.ts'
+import type { ImageModel } from '../models/images.ts'
 import type { Models } from '../models/model.ts'
 import { modelsOfUser, redactModels, watchModels } from '../models/watch-models.ts'
 import { createApprovals } from '../security/approvals.ts'
@@ -69,6 +71,8 @@ export type Core = ReturnType<typeof createCore>
 export function createCore(
   dependencies: Essentials & {
     models: Models
+    /** The models that make pictures; absent: none. */
+    images?: () => readonly ImageModel[]
     publishMonitor(state: MonitorState): Promise<void>
     random: () => number
     /** The users of this home, with their plans. */
@@ -143,6 +147,7 @@ export function createCore(
     onSessionsChanged: (sessionIds) => sessionIds.forEach(openSessions.forget),
   })
   const { memory } = opened
+  const { images = () => [] } = dependencies
   const learnt = { ...memory, ...base, askModel, agentName: () => config().agent.name }
   const learning = createLearning({
     ...base,
@@ -348,6 +353,8 @@ export function createCore(
     grants,
     /** Single questions to the fast model. */
     askModel,
+    images,
+    drawPictures: createDrawPictures({ database, ledger, images, redact: redactor.redact }),
     modelsOf,
     chooseModel: sessions.chooseModel,
     permissions,

@@ -105,6 +105,7 @@ export function openHomeDesk(dependencies: {
         models: own.list().map((model) => listed(model, isOwner)),
         routes: [
           ...purposes.map((purpose) => ({ name: purpose, models: idsOf(own.route(purpose)) })),
+          ...(config().routes.image ? [{ name: 'image', models: [...(config().routes.image ?? [])] }] : []),
           ...Object.keys(config().routes.sources).map((source) => ({
             name: `source ${source}`,
             models: idsOf(own.route('primary', source)),

@@ -23,6 +23,7 @@ import {
   type DocumentText,
   type ReadDocument,
 } from '../tools/builtin/file-tools.ts'
+import { createImageTool, type DrawPictures, type ImageToolNeeds } from '../tools/builtin/generate-image.ts'
 import { createSlashCommand } from '../tools/builtin/message.ts'
 import { createExecTool, type PackagesOf } from '../tools/builtin/outside-tools.ts'
 import { createScheduleTools } from '../tools/builtin/schedule-tools.ts'
@@ -57,6 +58,8 @@ export function openWorkspace(
     packagesOf: PackagesOf
     /** Of programs on this machine. */
     environment: Readonly<Record<string, string>>
+    images: ImageToolNeeds['images']
+    drawPictures: DrawPictures
   } & Pick<
       CommandServices,
       'memory' | 'capabilities' | 'costReport' | 'modelsOf' | 'chooseModel' | 'permissions' | 'askModel'
@@ -132,6 +135,7 @@ export function openWorkspace(
     ...createScheduleTools({ schedules }),
     ...skills.tools,
     createSlashCommand({ commands, refusals }),
+    createImageTool({ ...dependencies, addFile: workbench.add }),
     createExecTool({
       workbench,
       packagesOf: dependencies.packagesOf,

@@ -1,7 +1,8 @@
 import type { Ids } from '../base/ids.ts'
 import type { AllowedHost } from '../security/network/destinations.ts'
-import { createGuardedFetch, type GuardedFetch } from '../security/network/guarded-fetch.ts'
+import { createGuardedFetch, type GuardedFetch, type GuardedFetchOptions } from '../security/network/guarded-fetch.ts'
 import type { HomePackages } from './ai-sdk-packages.ts'
+import { createImageModels, type ImageModel } from './images.ts'
 import type { Models } from './model.ts'
 import { createModels, providerHosts, type Routes } from './models-from-config.ts'
 import { createOfflineModel } from './offline/offline-model.ts'
@@ -13,6 +14,9 @@ interface ModelConfig {
   routes: Routes
   egress: { allowedHosts: readonly AllowedHost[] }
 }
+
+/** A large picture in text form, and the time that the slowest models take for it. */
+const pictureLimits = { maxBytes: 64 * 1024 * 1024, timeoutMs: 5 * 60_000 }
 
 export type ModelSet = ReturnType<typeof createModelSet>
 
@@ -29,10 +33,11 @@ export function createModelSet(dependencies: {
   const offline = createOfflineModel(dependencies)
   const opened = new Set<GuardedFetch>()
   let inUse: readonly ProviderSettings[] = []
-  let current: Models = createModels({ providers: [], offline, fetch: openFetch([]) })
+  let current: Models = createModels({ providers: [], offline, fetch: openFetch({ streaming: true }) })
+  let images: readonly ImageModel[] = []
 
-  function openFetch(allowedHosts: readonly AllowedHost[]): GuardedFetch {
-    const guarded = createGuardedFetch({ streaming: true, allowedHosts })
+  function openFetch(options: GuardedFetchOptions): GuardedFetch {
+    const guarded = createGuardedFetch(options)
     opened.add(guarded)
     return guarded
   }
@@ -42,7 +47,10 @@ export function createModelSet(dependencies: {
       for (const secret of [apiKey ?? '', ...secrets]) if (secret) dependencies.addSecret(secret)
     }
     const hosts = [...providerHosts(providers), ...config.egress.allowedHosts]
-    current = createModels({ providers, routes: config.routes, offline, fetch: openFetch(hosts), packages })
+    const { routes } = config
+    const fetch = openFetch({ streaming: true, allowedHosts: hosts })
+    current = createModels({ providers, routes, offline, fetch, packages })
+    images = createImageModels({ providers, routes, fetch: openFetch({ ...pictureLimits, allowedHosts: hosts }) })
     inUse = providers
   }
 
@@ -63,6 +71,8 @@ export function createModelSet(dependencies: {
   }
   return {
     ...models,
+    /** The models that make pictures, the best first; empty if none is configured. */
+    images: () => images,
     /** The providers in use, with those that were discovered. Their keys are resolved. */
     providers: () => inUse,
     /**

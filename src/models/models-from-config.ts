@@ -27,6 +27,8 @@ type RouteTarget = string | readonly string[]
 
 /** The `[routes]` table: by purpose, and by the source of a message. */
 export type Routes = { [purpose in Purpose]?: RouteTarget | undefined } & {
+  /** The models that make pictures (`images.ts`). */
+  image?: RouteTarget | undefined
   sources?: Record<string, RouteTarget> | undefined
 }
 
@@ -44,9 +46,11 @@ export function createModels(options: {
 }): Models {
   const { providers, routes = {}, offline, fetch, packages } = options
   const models = new Map<string, LanguageModel>()
+  const talking = new Set(talkingModelIds(routes))
   for (const { name: providerName, type, models: all, ...provider } of providers) {
     for (const [name, settings] of Object.entries(all)) {
       const id = `${providerName}/${name}`
+      if (makesPicturesOnly(id, settings, routes) && !talking.has(id)) continue
       const model =
         type === 'offline'
           ? renamed(offline, id)
@@ -85,6 +89,15 @@ export function createModels(options: {
     byId: (id) => (id === offline.info.id ? offline : models.get(id)),
     list: () => (models.size > 0 ? [...models.values()] : [offline]),
   }
+}
+
+/** A model with a price per picture, or with the route for pictures, does not talk unless another route says so. */
+function makesPicturesOnly(id: string, { costPerImage }: ModelSettings, { image }: Routes): boolean {
+  return costPerImage !== undefined || [image ?? []].flat().includes(id)
+}
+
+function talkingModelIds({ image: _, sources, ...purposes }: Routes): string[] {
+  return [...Object.values(purposes), ...Object.values(sources ?? {})].flatMap((target) => target ?? [])
 }
 
 /**

@@ -171,6 +171,8 @@ export interface ModelSettings {
   maxContextTokens?: number | undefined
   /** Per million tokens: input, output and, if they differ from input, cache read and cache write. */
   costPerMtok?: readonly number[] | null | undefined
+  /** In dollars, for a model that makes pictures. */
+  costPerImage?: number | undefined
   supportsVision?: boolean | undefined
   /** Thinking budget in tokens; 0 disables thinking. If undefined, the provider decides. */
   thinkingTokens?: number | undefined

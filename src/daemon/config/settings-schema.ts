@@ -240,6 +240,7 @@ export const settingsSchema = z.strictObject({
   }),
   routes: table({
     ...routesWith((purpose) => purposeTexts[purpose]),
+    image: route.exactOptional().describe('Model that makes pictures. Without one generate_image is refused.'),
     sources: z.record(slug, route).default({}).describe('Routes by source of the message, such as telegram.'),
   }),
   budget: table({

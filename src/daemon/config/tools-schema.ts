@@ -89,6 +89,11 @@ const modelSchema = z.strictObject({
     .max(4, 'must have 2 to 4 numbers: input, output, cache read, cache write')
     .exactOptional()
     .describe('USD per million tokens: input, output, cache read, cache write.'),
+  cost_per_image: z
+    .number()
+    .nonnegative()
+    .exactOptional()
+    .describe('USD per picture, for a model that makes pictures.'),
   supports_vision: z.boolean().exactOptional().describe('Whether the model reads pictures.'),
   thinking_tokens: z.int().nonnegative().exactOptional().describe('Budget for thinking.'),
   strict_tools: z.boolean().exactOptional().describe('Whether the provider enforces tool schemas.'),

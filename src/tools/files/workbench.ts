@@ -421,8 +421,21 @@ export function createWorkbench(dependencies: {
     }
   }
 
+  /** A file that a tool of this process made: it replaces nothing. Users without a workspace get it too. */
+  async function add(file: { path: string; bytes: Uint8Array }, context: ToolContext): Promise<MediaPart> {
+    const { userId, sessionId, seen } = context
+    const agent = await dependencies.agentOf(userId, sessionId)
+    const trust: Label = seen.untrusted ? 'untrusted' : 'internal'
+    const asked = { ...file, before: null, isExecutable: false }
+    const stored = await store(asked, { userId, author: 'agent', agent, trust })
+    const name = posix.basename(stored.ok ? stored.path : file.path)
+    const part = await dependencies.putMedia({ name, mediaType: mediaTypeOf(name, file.bytes), data: file.bytes })
+    return stored.ok ? { ...part, path: stored.path } : part
+  }
+
   return {
     run,
+    add,
     async close(): Promise<void> {
       for (const { folder } of [...idle.values()].flat()) await rm(folder, { recursive: true, force: true })
       idle.clear()

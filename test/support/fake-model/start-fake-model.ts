@@ -12,6 +12,7 @@ import { listModels } from './list-models.ts'
 import { ollama } from './ollama.ts'
 import { openaiChat } from './openai-chat.ts'
 import { openaiResponses } from './openai-responses.ts'
+import { createPictures, makePicture, type PictureRequest, type PictureStep, picturePath } from './pictures.ts'
 import type { ModelRequest, RecordedRequest } from './recorded-request.ts'
 import { createCounters, resolveStep } from './reply.ts'
 import { openRequestsFile } from './requests-file.ts'
@@ -45,6 +46,10 @@ export interface FakeModel {
   requests: RecordedRequest[]
   /** Queues replies. A request that is rejected takes none. */
   reply(steps: Step | Step[]): void
+  /** The next answer to a request for pictures. Without one it sends pictures of one color. */
+  replyPicture(step: PictureStep): void
+  /** Every request for pictures; they are not among the model calls. */
+  pictureRequests: readonly PictureRequest[]
   /** Answers when the queue is empty. Replaces the responder before it. */
   respondWith(responder: Responder): void
   stats(): FakeModelStats
@@ -84,6 +89,8 @@ export async function startFakeModel(options: FakeModelOptions = {}): Promise<Fa
   const requestsFile = options.requestsFile === undefined ? undefined : openRequestsFile(options.requestsFile)
   const conditions = watchConditions()
   let closing = false
+  let url = ''
+  const pictures = createPictures(() => url)
 
   const hasKey = ({ headers }: IncomingMessage) =>
     options.key === undefined ||
@@ -114,6 +121,8 @@ export async function startFakeModel(options: FakeModelOptions = {}): Promise<Fa
     const { call, rejection: unreadable } = readCall({ incoming, bytes, wire })
     const n = totals.requests + 1
     const { path, headers, body } = call
+    const picture = hasKey(incoming) ? pictures.answer(call) : undefined
+    if (picture) return sendJson(response, picture.status, picture.document)
     const record: RecordedRequest = {
       n,
       wire: wire.name,
@@ -160,11 +169,13 @@ export async function startFakeModel(options: FakeModelOptions = {}): Promise<Fa
   const server = createServer({ noDelay: true, keepAlive: true }, (incoming, response) => {
     const path = pathOf(incoming)
     if (incoming.method === 'GET') {
+      if (path === picturePath) return void response.setHeader('content-type', 'image/png').end(makePicture())
       if (!hasKey(incoming)) return sendJson(response, 401, { error: { message: 'Incorrect API key provided.' } })
       const document = path === '/fake/stats' ? totals : listModels({ path, headers: incoming.headers, models })
       return document ? sendJson(response, 200, document) : sendJson(response, 404, { error: { message: 'Not found' } })
     }
-    const wire = WIRES.find((candidate) => candidate.matches(path))
+    // Errors of the images API have OpenAI's form.
+    const wire = WIRES.find((candidate) => candidate.matches(path.replace('/images/generations', '/chat/completions')))
     if (!wire || incoming.method !== 'POST') {
       incoming.resume()
       return sendJson(response, 404, { error: { message: `no such endpoint: ${incoming.method} ${path}` } })
@@ -181,9 +192,13 @@ export async function startFakeModel(options: FakeModelOptions = {}): Promise<Fa
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
 
+  url = `http://127.0.0.1:${port}`
+
   const fakeModel: FakeModel = {
-    url: `http://127.0.0.1:${port}`,
+    url,
     requests,
+    replyPicture: pictures.reply,
+    pictureRequests: pictures.requests,
     reply: (steps) => void queue.push(...[steps].flat()),
     respondWith: (next) => {
       responder = next

@@ -260,6 +260,7 @@ const purposes: Record<string, string> = {
   deep_memory: t.cost.deepMemorySearch,
   summary: t.cost.summaries,
   mcp_sampling: t.cost.mcpServerRequests,
+  image: t.common.pictures,
 }
 
 /** The purpose of a call in words; an unknown one as it is. */

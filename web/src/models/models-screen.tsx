@@ -110,6 +110,7 @@ const words: Readonly<Record<string, string>> = {
 
 function routeWords(name: string): string {
   const source = /^source (.+)$/.exec(name)?.[1]
+  if (name === 'image') return t.common.pictures
   return source === undefined ? (words[name] ?? name) : t.models.messagesFrom(source)
 }
 

@@ -80,6 +80,7 @@ const common = {
   conversations: 'Conversations',
   subAgents: 'Sub-agents',
   learning: 'Learning',
+  pictures: 'Pictures',
   you: 'You',
   canceled: 'canceled',
   memory: 'Memory',
