@@ -202,12 +202,16 @@ function toTurnEvents(logged: LoggedEvent, seenOffset = 0): TurnEvent[] {
       return told
     }
     case 'tool_finished': {
-      const { callId, name, text, isError, says, reaction, card, media, approvalId, approval, question = '' } = logged
+      const { callId, name, text, isError, says, reaction, card, media, removedFiles } = logged
+      const { approvalId, approval, question = '' } = logged
       const told: TurnEvent[] = [{ type: 'tool_result', turnId, callId, name, result: text, isError }]
       if (says) told.push({ type: 'said', turnId, text: says })
       if (reaction) told.push({ type: 'reaction', turnId, emoji: reaction })
       if (card) told.push({ type: 'card', turnId, callId, name, card })
-      if (media) told.push({ type: 'media', turnId, callId, name, media })
+      if (media || removedFiles) {
+        const removed = removedFiles && { removed: removedFiles }
+        told.push({ type: 'media', turnId, callId, name, media: media ?? [], ...removed })
+      }
       if (approvalId)
         told.push({ type: 'approval_request', turnId, callId, approvalId, question, ...(approval && { approval }) })
       return told

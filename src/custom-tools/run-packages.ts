@@ -105,5 +105,5 @@ type RunPackages = Awaited<ReturnType<PackagesOf>>
 const nothing: RunPackages = { ok: true, mounts: [], environment: {} }
 
 function notRun(problem: string): RunPackages {
-  return { ok: false, problem: `The command was not run: it ${problem}.` }
+  return { ok: false, problem: `The command was not run: it ${problem.replace(/[.?]$/, '')}.` }
 }

@@ -11,6 +11,7 @@ import type { SkillDetails, SkillSummary } from '../protocol/tools.ts'
 import type { Sandbox, SandboxMount, SandboxOutcome } from '../sandbox/sandbox.ts'
 import type { Database } from '../storage/database.ts'
 import type { PackagesOf } from '../tools/builtin/outside-tools.ts'
+import { missingInRun, runEnvironment } from '../tools/builtin/run-hints.ts'
 import { cleanForeignText, pageOf } from '../tools/documents/foreign-text.ts'
 import type { Workbench } from '../tools/files/workbench.ts'
 import { approvedSkill, findSkills, skillLines } from '../tools/skills.ts'
@@ -240,12 +241,12 @@ function createLoadSkill(folders: SkillFolders): Tool {
 
 function loaded({ name, skill, files }: LoadedSkill, offset: number) {
   const page = pageOf(skill.instructions, offset, maxPageLength)
-  const text = [`<skill name="${name}">`, page, '</skill>', ...filesOf(files)]
+  const text = [`<skill name="${name}">`, page, '</skill>', ...filesOf(name, files)]
   const foundTools = files.length === 0 ? [] : ['read_skill_file', 'run_skill_script']
   return { text: text.join('\n'), isError: false, foundTools }
 }
 
-function filesOf(files: LoadedSkill['files']): string[] {
+function filesOf(name: string, files: LoadedSkill['files']): string[] {
   if (files.length === 0) return []
   const named: string[] = []
   let length = 0
@@ -255,12 +256,26 @@ function filesOf(files: LoadedSkill['files']): string[] {
     named.push(path)
   }
   const more = files.length > named.length ? ` and ${files.length - named.length} more` : ''
-  return [`Its files (read_skill_file; run_skill_script, in a sandbox without network): ${named.join(', ')}${more}`]
+  return [
+    `Its files (read_skill_file; run_skill_script, or /skills/${name} in exec, in a sandbox without network): ${named.join(', ')}${more}`,
+  ]
 }
 
-/** A path in a SKILL.md. A path that leaves the folder names nothing. */
-function skillFilePath(written: string): string {
-  return posix.normalize(written.trim().replaceAll('\\', '/')).replace(/^\.\//, '').replace(/\/$/, '')
+/** A path in a SKILL.md, or as it is in the sandbox. A path that leaves the folder names nothing. */
+function skillFilePath(written: string, skill: string): string {
+  const path = posix.normalize(written.trim().replaceAll('\\', '/')).replace(/^\.\//, '').replace(/\/$/, '')
+  const places = [skillDirectory, `/skills/${skill}`, '$SKILL_DIR', `\${SKILL_DIR}`]
+  const place = places.find((one) => path.startsWith(`${one}/`))
+  return place === undefined ? path : path.slice(place.length + 1)
+}
+
+/** Published instructions say FORMS.md where the file is forms.md, and name a script without its ending. */
+function findSkillFile(files: readonly FolderFile[], wanted: string, endings: readonly string[] = []) {
+  const exact = files.find(({ path }) => path === wanted)
+  if (exact) return exact
+  const names = [wanted, ...endings.map((ending) => `${wanted}.${ending}`)].map((name) => name.toLowerCase())
+  const alike = files.filter(({ path }) => names.includes(path.toLowerCase()))
+  return alike.length === 1 ? alike[0] : undefined
 }
 
 const skillFileLongestPage = 20_000
@@ -281,8 +296,8 @@ function createReadSkillFile(folders: SkillFolders): Tool {
       const opened = await folders.open(name)
       if (!opened.ok) return failed(opened.problem)
       const { entry, folder } = opened
-      const wanted = skillFilePath(path)
-      const file = folder.files.find((one) => one.path === wanted)
+      const wanted = skillFilePath(path, name)
+      const file = findSkillFile(folder.files, wanted)
       if (!file) {
         const inside = folder.files.filter((one) => wanted === '.' || one.path.startsWith(`${wanted}/`))
         if (inside.length === 0) return failed(`${name} has no file ${JSON.stringify(path)}.`)
@@ -329,7 +344,7 @@ const limits = {
   outputBytes: 1024 ** 2,
   scratchBytes: 64 * 1024 ** 2,
 }
-const environment = { PYTHONDONTWRITEBYTECODE: '1', SKILL_DIR: skillDirectory }
+const environment = { ...runEnvironment, PYTHONDONTWRITEBYTECODE: '1', SKILL_DIR: skillDirectory }
 const argument = z
   .string()
   .max(32_000)
@@ -365,7 +380,7 @@ function createRunSkillScript(dependencies: {
     async run({ name, path, args = [], stdin = '', packages = [] }, context): Promise<ToolOutcome> {
       const opened = await folders.open(name)
       if (!opened.ok) return failed(opened.problem)
-      const file = opened.folder.files.find((one) => one.path === skillFilePath(path))
+      const file = findSkillFile(opened.folder.files, skillFilePath(path, name), Object.keys(programs))
       if (!file) return failed(`${name} has no file ${JSON.stringify(path)}.`)
       const command = scriptCommand(file)
       if (!command) return failed(`${file.path} is no script: it ends in .py, .sh or .js, or may be executed.`)
@@ -390,7 +405,8 @@ function createRunSkillScript(dependencies: {
           return workbench.run(command, context)
         })
         const told = outcome ? toOutcome(`${name}/${file.path}`, outcome) : failed('It was stopped.')
-        return { ...told, ...kept, text: [told.text, ...notes.map((note) => `[${note}]`)].join('\n') }
+        const all = [...(outcome ? missingInRun(outcome) : []), ...notes]
+        return { ...told, ...kept, text: [told.text, ...all.map((note) => `[${note}]`)].join('\n') }
       } catch (cause) {
         return failed(describeRefusal(cause))
       }

@@ -34,12 +34,12 @@ export interface Pictures {
 export interface ImageModel {
   /** `provider/name`. */
   id: string
-  /** Where descriptions go. */
+  /** It receives the descriptions. */
   origin: string
   draw(request: PictureRequest, signal: AbortSignal): Promise<Pictures>
   /** The highest cost of a request, in nano-dollars; null without a price. */
   worstCase(request: PictureRequest): number | null
-  /** What it cost; null without a price. */
+  /** The cost of these pictures; null without a price. */
   costOf(drawn: Pictures): number | null
 }
 
@@ -170,7 +170,7 @@ async function drawByOpenai(connection: Connection, request: PictureRequest, sig
       data.map(({ b64_json, url }) => (b64_json ? fromBase64(b64_json) : readPicture(connection, url ?? '', signal))),
     )
     drawn.pictures.push(...received.filter((bytes) => bytes.length > 0))
-    // A server that ignores `n` would be asked for ever.
+    // A server that ignores `n` would be asked without end.
     if (received.length === 0 || !isSingle) break
   }
   return { ...drawn, pictures: drawn.pictures.slice(0, request.count) }
@@ -219,9 +219,8 @@ async function drawInChat(connection: Connection, request: PictureRequest, signa
 
 /** Google's image models, one picture a call. */
 async function drawByGoogle(connection: Connection, request: PictureRequest, signal: AbortSignal): Promise<Drawn> {
-  const { baseUrl, apiKey, settings, fetch } = connection
-  const { createGoogle } = await import('@ai-sdk/google')
-  const model = createGoogle({ baseURL: baseUrl, apiKey: apiKey ?? '', fetch }).image(settings.model)
+  const { openGoogleImages } = await import('./providers.ts')
+  const model = await openGoogleImages(connection)
   const drawn = { pictures: [] as Uint8Array[], inputTokens: 0, outputTokens: 0 }
   for (let at = 0; at < request.count; at += 1) {
     const { images, usage } = await model.doGenerate({

@@ -104,6 +104,15 @@ function googleWire({ baseUrl, apiKey, settings, fetch }: ProviderConnection): A
   }
 }
 
+/** Google's models that make pictures. */
+export async function openGoogleImages(
+  connection: Pick<ProviderConnection, 'baseUrl' | 'apiKey' | 'settings' | 'fetch'>,
+) {
+  const { baseUrl: baseURL, apiKey = '', settings, fetch } = connection
+  const { createGoogle } = await import('@ai-sdk/google')
+  return createGoogle({ baseURL, apiKey, fetch }).image(settings.model)
+}
+
 /** Up to 2.5 a Gemini has a thinking budget; later ones have a level and cannot switch thinking off. */
 function googleThinkingOptions({ model, thinkingTokens }: ModelSettings): { [key: string]: Json } {
   if (thinkingTokens === undefined) return {}

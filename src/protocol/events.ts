@@ -51,7 +51,8 @@ export type TurnEvent =
   | { type: 'tool_progress'; turnId: string; callId: string; name: string; data: Json }
   | { type: 'tool_result'; turnId: string; callId: string; name: string; result: string; isError: boolean }
   | { type: 'card'; turnId: string; callId: string; name: string; card: Card }
-  | { type: 'media'; turnId: string; callId: string; name: string; media: MediaPart[] }
+  /** `removed`: paths of files of this turn that are gone. */
+  | { type: 'media'; turnId: string; callId: string; name: string; media: MediaPart[]; removed?: string[] }
   /** A text for the user while the turn continues. */
   | { type: 'said'; turnId: string; text: string }
   | { type: 'reaction'; turnId: string; emoji: string }

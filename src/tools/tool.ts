@@ -49,6 +49,8 @@ export interface ToolOutcome {
   isPrivate?: true
   card?: Card
   media?: MediaPart[]
+  /** Paths in the workspace that are gone: files of this turn that were only needed on the way are not its result. */
+  removedFiles?: string[]
   /** Text for the user that is sent at once, while the turn continues. */
   says?: string
   reaction?: string

@@ -138,6 +138,62 @@ describe.skipIf(!existsSync('/usr/bin/bwrap'))('work on the user’s files', () 
     expect(await preview(reply, 'stamped.pdf')).toContain('A paper of eleven')
   }, 120_000)
 
+  it('SKILL-2 a skill with a package of modules runs as its instructions say, from both tools', async () => {
+    const { attach, calls, preview, asked } = await open({ forms: forms })
+    const path = await attach('offer.docx', makeDocx(['Dear Ruth']))
+    const reply = await calls(
+      { name: 'load_skill', input: { name: 'forms' } },
+      // Named without its ending, from a folder of its own.
+      script('forms', 'scripts/office/unpack', path, 'unpacked/'),
+      exec('sed -i s/Ruth/Hannah/ unpacked/word/document.xml'),
+      exec('python /skills/forms/scripts/office/pack.py unpacked/ hannah.docx && rm -r unpacked'),
+    )
+    // The folder was needed on the way only.
+    expect(reply.files?.map((file) => file.path)).toEqual(['hannah.docx'])
+    expect(await preview(reply, 'hannah.docx')).toContain('Dear Hannah')
+    await calls({ name: 'read_skill_file', input: { name: 'forms', path: 'references/GUIDE.md' } })
+    expect(asked()).toContain('Fields have names.')
+    await calls({ name: 'load_skill', input: { name: 'forms' } })
+    expect(asked()).toContain('/skills/forms in exec')
+    expect(asked()).toContain('scripts/office/helpers/names.py')
+  }, 120_000)
+
+  it('SKILL-2 a script for Node turns a table into a page, with a file beside the skill', async () => {
+    const { attach, calls, download, asked } = await open({ tables: tables })
+    const path = await attach('sums.csv', Buffer.from('rent,950\nfood,300\n'))
+    const reply = await calls(script('tables', '/skills/tables/scripts/table.mjs', path, 'out/sums.html'))
+    expect((await download(reply, 'out/sums.html')).toString()).toBe('<h1>Sums</h1><td>rent</td><td>food</td>')
+    expect(reply.files?.map(({ path, media_type }) => [path, media_type])).toEqual([['out/sums.html', 'text/html']])
+    await calls(script('tables', 'scripts/other.mjs'))
+    expect(asked()).toContain('no file')
+  }, 120_000)
+
+  it('HANDS-5 the result of a run says what it did not find, and how to get it', async () => {
+    const { calls, asked } = await open({ tables: tables })
+    await calls(exec('python3 -c "import quokka_pdf"'))
+    expect(asked()).toContain('Call again with packages: [\\"quokka_pdf\\"]')
+    await calls(exec('node -e "require(\'quokka-pdf\')"'))
+    expect(asked()).toContain('Call again with packages: [\\"npm:quokka-pdf\\"]')
+    await calls(script('tables', 'scripts/convert.py'))
+    expect(asked()).toContain('quokka-office is not installed on this machine')
+  }, 120_000)
+
+  it('HANDS-2 a script that fills the workspace is stopped, and nothing is lost', async () => {
+    const { calls, asked, inWorkspace } = await open({ tables: tables })
+    writeFileSync(inWorkspace('keep.txt'), 'kept')
+    const reply = await calls(
+      exec('echo changed > keep.txt; for i in $(seq 400); do head -c 1000000 /dev/zero > big-$i; done; sleep 20'),
+      script('tables', 'scripts/fill.py'),
+    )
+    expect(reply.files ?? []).toEqual([])
+    expect(asked()).toContain('It was stopped because it wrote too much. One run may add 256 MB to /workspace')
+    expect(readFileSync(inWorkspace('keep.txt'), 'utf8')).toBe('kept')
+    expect(existsSync(inWorkspace('big-1'))).toBe(false)
+    expect(existsSync(inWorkspace('fill-1'))).toBe(false)
+    const next = await calls(exec('cat keep.txt; echo fine > after.txt'))
+    expect(next.files?.map(({ path }) => path)).toEqual(['after.txt'])
+  }, 180_000)
+
   it('HANDS-5 a package that does not exist is an error that says so', async () => {
     const { calls, asked } = await open()
     await calls({ name: 'exec', input: { command: 'echo it ran', packages: ['no-such-package-77'] } })
@@ -199,6 +255,55 @@ with zipfile.ZipFile(source) as read, zipfile.ZipFile(target, "w") as written:
     for entry in read.infolist():
         written.writestr(entry.filename, read.read(entry).replace(old.encode(), new.encode()))
 `,
+}
+
+/** Modules in folders, as published skills have them. */
+const forms = {
+  'SKILL.md': `${skillText('forms')}\nFor fields see REFERENCES/guide.md. Start with: python scripts/office/unpack.py IN OUT\n`,
+  'references/guide.md': 'Fields have names.\n',
+  'scripts/__init__.py': '',
+  'scripts/office/helpers/__init__.py': 'from .names import sort_names',
+  'scripts/office/helpers/names.py':
+    'def sort_names(names):\n    return sorted(names, key=lambda name: name != "[Content_Types].xml")',
+  'scripts/office/unpack.py': `
+import sys, zipfile
+from pathlib import Path
+from helpers import sort_names
+source, target = sys.argv[1:]
+with zipfile.ZipFile(source) as archive:
+    for name in sort_names(archive.namelist()):
+        path = Path(target) / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(archive.read(name))
+`,
+  'scripts/office/pack.py': `
+import sys, zipfile
+from pathlib import Path
+sys.path.insert(0, str(Path(__file__).parent.parent))
+from office.helpers.names import sort_names
+source, target = Path(sys.argv[1]), sys.argv[2]
+names = [str(path.relative_to(source)) for path in source.rglob("*") if path.is_file()]
+with zipfile.ZipFile(target, "w") as archive:
+    for name in sort_names(names):
+        archive.write(source / name, name)
+`,
+}
+
+const tables = {
+  'SKILL.md': skillText('tables'),
+  'templates/head.html': '<h1>Sums</h1>',
+  'scripts/rows.mjs': 'export const rows = (text) => text.trim().split("\\n").map((line) => line.split(","))',
+  'scripts/table.mjs': `
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { rows } from './rows.mjs'
+const [source, target] = process.argv.slice(2)
+const head = readFileSync(new URL('../templates/head.html', import.meta.url), 'utf8')
+mkdirSync(dirname(target), { recursive: true })
+writeFileSync(target, head + rows(readFileSync(source, 'utf8')).map(([name]) => '<td>' + name + '</td>').join(''))
+`,
+  'scripts/convert.py': 'import os, sys\nsys.exit(os.system("quokka-office --convert") >> 8)\n',
+  'scripts/fill.py': 'for number in range(400):\n    open(f"fill-{number}", "wb").write(bytes(1_000_000))\n',
 }
 
 const drawing = 'xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main"'

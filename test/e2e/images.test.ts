@@ -183,7 +183,7 @@ describe('pictures from a description', () => {
     })
     const reply = await draw()
     expect(reply.session_id).toBe(first.session_id)
-    expect(reply.pending_approvals ?? []).toEqual([])
+    expect(reply.reply).toBe('Here it is.')
     expect(reply.files).toHaveLength(1)
     fake.reply([
       { toolCalls: [{ name: 'web_fetch', input: { url: 'https://example.org/?q=fox' } }] },

@@ -264,10 +264,7 @@ function foldToolResult(projection: Projection, event: EventOf<'tool_finished'>)
   const turn = projection.turn
   if (!turn) return
   if (event.card) turn.cards.push(event.card)
-  if (event.media) {
-    const isNewer = ({ path }: MediaPart) => event.media?.some((part) => part.path === path && path !== undefined)
-    turn.files = [...(turn.files ?? []).filter((part) => !isNewer(part)), ...event.media]
-  }
+  if (event.media || turn.files) turn.files = filesAfter(turn.files ?? [], event)
   if (event.buildId !== undefined) turn.buildId = event.buildId
   const { approvalId, question = '', approval: shown } = event
   if (approvalId) turn.approvals.push({ id: approvalId, question, ...(shown && { shown }) })
@@ -282,6 +279,15 @@ function foldToolResult(projection: Projection, event: EventOf<'tool_finished'>)
   if (!event.isError) return
   const signature = canonicalJson([call.name, call.input, event.text])
   turn.failures[signature] = (turn.failures[signature] ?? 0) + 1
+}
+
+/** The files of a turn after one more call: the newest of each path, without those that were removed. */
+export function filesAfter(
+  files: readonly MediaPart[],
+  { media = [], removedFiles = [] }: Pick<EventOf<'tool_finished'>, 'media' | 'removedFiles'>,
+): MediaPart[] {
+  const gone = new Set([...removedFiles, ...media.flatMap(({ path }) => path ?? [])])
+  return [...files.filter(({ path }) => path === undefined || !gone.has(path)), ...media]
 }
 
 /** With the calls of the newest response that have ended, in the order in which the model made them. */

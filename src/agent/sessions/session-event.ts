@@ -124,6 +124,7 @@ export const sessionEventSchema = z.discriminatedUnion('type', [
     isPrivate: z.literal(true).optional(),
     card: cardSchema.optional(),
     media: z.array(mediaPartSchema).optional(),
+    removedFiles: z.array(z.string()).optional(),
     says: z.string().optional(),
     reaction: z.string().optional(),
     isEphemeral: z.literal(true).optional(),

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { filesAfter } from '../../agent/sessions/projection.ts'
 import type { EventOf, LoggedEvent } from '../../agent/sessions/session-event.ts'
 import type { SessionLog } from '../../agent/sessions/session-log.ts'
 import { cutText } from '../../base/text.ts'
@@ -118,9 +119,11 @@ function endPayloads(ended: EventOf<'turn_ended'>, turn: readonly LoggedEvent[])
 
 /** The files that the turn wrote into the workspace, the newest of each path. */
 function filesOf(turn: readonly LoggedEvent[]): MediaPart[] {
-  const media = turn.flatMap((event) => (event.type === 'tool_finished' ? (event.media ?? []) : []))
-  const newest = new Map(media.flatMap((part) => (part.path === undefined ? [] : [[part.path, part] as const])))
-  return [...newest.values()]
+  const files = turn.reduce<MediaPart[]>(
+    (before, event) => (event.type === 'tool_finished' ? filesAfter(before, event) : before),
+    [],
+  )
+  return files.filter(({ path }) => path !== undefined)
 }
 
 type Asked = EventOf<'approval_asked'> | (EventOf<'tool_finished'> & { approvalId: string; question: string })

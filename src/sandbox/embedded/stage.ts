@@ -10,7 +10,7 @@ import {
   readlinkSync,
   realpathSync,
 } from 'node:fs'
-import { chmod, chown, copyFile, mkdir, rm, writeFile } from 'node:fs/promises'
+import { chmod, chown, copyFile, mkdir, rm, symlink, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { ensurePrivateDirectory, readBundledText } from '../../base/files.ts'
@@ -69,6 +69,10 @@ export async function openStage(options: {
   await writeFile(at('filter'), encode(buildFilter(options.architecture)))
   await mkdir(at('etc/familiar'))
   await copyBundled(at('etc/familiar'), innerPrograms)
+  // Debian has no `python`, and most published scripts start with it.
+  const python = findSystemProgram('python3')
+  await mkdir(at('etc/familiar/bin'))
+  if (python) await symlink(python, at('etc/familiar/bin/python'))
   const firstShell = await copyShell(at('etc/familiar/sh'))
   await copyBundled(at('server'), { 'fork-server.py': forkServer, 'familiar_relay.py': relayProgram })
 
@@ -90,7 +94,7 @@ export async function openStage(options: {
     links: innerLinks,
   }
   await writeFile(at('settings.json'), JSON.stringify(settings))
-  for (const name of ['root', 'server', 'etc/familiar']) await chmod(at(name), 0o755)
+  for (const name of ['root', 'server', 'etc/familiar', 'etc/familiar/bin']) await chmod(at(name), 0o755)
   for (const name of ['filter', 'settings.json']) await chmod(at(name), 0o644)
 
   /** Shares the files with the account only. */
@@ -163,7 +167,10 @@ export const ownPrograms = '/opt/familiar/bin'
 
 const systemPrograms = ['/usr/local/bin', '/usr/bin', '/bin', '/usr/local/sbin', '/usr/sbin', '/sbin']
 
-export const innerPath = [ownPrograms, ...systemPrograms].join(':')
+/** Stand-ins for programs that scripts expect; last in the path. */
+const standIns = `${innerFiles}/bin`
+
+export const innerPath = [ownPrograms, ...systemPrograms, standIns].join(':')
 
 /** The path of a system program, the same inside and outside. */
 export function findSystemProgram(name: string): string | undefined {
@@ -173,7 +180,7 @@ export function findSystemProgram(name: string): string | undefined {
 
 /** Whether a command finds the program. */
 export function hasProgram(name: string): boolean {
-  return name === 'node' || findSystemProgram(name) !== undefined
+  return name === 'node' || findSystemProgram(name === 'python' ? 'python3' : name) !== undefined
 }
 
 function isThere(path: string): boolean {
@@ -207,6 +214,8 @@ const madeUp: Readonly<Record<string, string>> = {
 const taken = [
   ...['ld.so.cache', 'localtime', 'alternatives', 'ssl/certs', 'ssl/openssl.cnf', 'pki/tls/certs'],
   ...['pki/ca-trust/extracted', 'services', 'protocols', 'mime.types'],
+  // Without these, programs that draw pages find no font or do not start.
+  ...['fonts', 'libreoffice', 'ImageMagick-6', 'ImageMagick-7'],
 ]
 
 /** Creates the /etc of all sandboxes: one folder, because each mount takes a fifth of a millisecond. */

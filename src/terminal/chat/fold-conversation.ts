@@ -180,6 +180,7 @@ function foldTurnEvent(before: TerminalConversation, event: TurnEvent, at: numbe
     case 'card':
       return withItems(conversation, { kind: 'card', title: event.card.title, text: event.card.text })
     case 'media':
+      if (event.media.length === 0) return conversation
       return note(conversation, 'quiet', event.media.map(({ path, name }) => path ?? name).join(', '))
     case 'said':
       return withItems(conversation, { kind: 'answer', text: event.text, isOpen: false })

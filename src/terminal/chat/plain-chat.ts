@@ -345,6 +345,7 @@ export function createTurnText(options: { now: () => number; colours: boolean })
         case 'card':
           return aside(event.card.text)
         case 'media':
+          if (event.media.length === 0) return ''
           return aside(event.media.map(({ path, name }) => path ?? name).join(', '))
         case 'approval_request':
         case 'message':

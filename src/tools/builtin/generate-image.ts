@@ -41,7 +41,7 @@ export function createImageTool({ images, drawPictures, addFile }: ImageToolNeed
     name: 'generate_image',
     description: 'Make a new picture from a description (draw, paint, photo, logo). The user gets it as a file.',
     input: z.object({
-      prompt: z.string().trim().min(1).max(4_000).describe('What the picture shows, and its style'),
+      prompt: z.string().trim().min(1).max(4_000).describe('Content and style of the picture'),
       shape: z.enum(pictureShapes).optional(),
       count: z.int().min(1).max(4).default(1),
       name: z.string().max(80).optional().describe('Name of the file'),

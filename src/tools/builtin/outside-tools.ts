@@ -19,6 +19,7 @@ import { createBrowserTool } from './browser-tool.ts'
 import { createChart } from './chart.ts'
 import { createFetches, type Fetches, fetchFailure, type OpenFetch } from './fetches.ts'
 import type { PutMedia } from './message.ts'
+import { missingInRun, runEnvironment } from './run-hints.ts'
 import { createWebSearch, type WebSearchSettings } from './web-search.ts'
 
 interface OutsideSettings {
@@ -192,10 +193,17 @@ export function createExecTool(needs: ExecNeeds): Tool {
           const { environment } = given
           return await needs.withSkills({ userId: context.userId, command }, async (skills) => {
             const mounts = [...given.mounts, ...skills]
-            const asked = { ...program, environment, mounts, network: { kind: 'none' as const }, limits }
+            const asked = {
+              ...program,
+              environment: { ...runEnvironment, ...environment },
+              mounts,
+              network: { kind: 'none' as const },
+              limits,
+            }
             const { outcome, notes, kept } = await needs.workbench.run(asked, context)
             const described = outcome ? describeRun(outcome) : failed('[stopped]')
-            return { ...described, ...kept, text: [described.text, ...notes.map((note) => `[${note}]`)].join('\n') }
+            const all = [...(outcome ? missingInRun(outcome) : []), ...notes]
+            return { ...described, ...kept, text: [described.text, ...all.map((note) => `[${note}]`)].join('\n') }
           })
         } catch (cause) {
           return describeUnavailable(cause)

@@ -21,13 +21,13 @@ describe('officeToText', () => {
         'xl/styles.xml': '<styleSheet><cellXfs><xf numFmtId="0"/><xf numFmtId="14"/></cellXfs></styleSheet>',
         'xl/s1.xml':
           '<worksheet><sheetData><row><c r="A1" t="inlineStr"><is><t>Day</t></is></c><c r="C1" t="b"><v>1</v></c></row>' +
-          '<row><c r="A2" s="1"><v>46023</v></c><c r="C2"><f>1+1</f><v>2</v></c></row></sheetData></worksheet>',
+          '<row><c r="A2" s="1"><v>46023</v></c><c r="C2"><f>1+1</f><v>2</v></c><c r="D2"><f>SUM(A1:B1)</f><v></v></c></row></sheetData></worksheet>',
         'xl/s2.xml': '<worksheet><sheetData/></worksheet>',
       }),
       limit,
     )
     expect(text).toMatchObject({
-      text: '## Sheet: Q1\n\n| Day |  | TRUE |\n| --- | --- | --- |\n| 2026-01-01 |  | 2 |\n\n## Sheet: Empty\n\n(empty)',
+      text: '## Sheet: Q1\n\n| Day |  | TRUE |\n| --- | --- | --- |\n| 2026-01-01 |  | 2 | =SUM(A1:B1) |\n\n## Sheet: Empty\n\n(empty)',
       pages: { read: 2, total: 2 },
     })
   })

@@ -5,6 +5,7 @@ import type { PageText } from './html-to-markdown.ts'
 
 const limits: ZipLimits = { entries: 20_000, entryBytes: 64_000_000, bytes: 160_000_000 }
 const maxColumns = 256
+const maxFormula = 500
 
 interface Element {
   name: string
@@ -253,7 +254,8 @@ function sheetRows(
   let size = 0
   let cell: { column: number; type: string; style: number } | undefined
   let value = ''
-  let isValue = false
+  let formula = ''
+  let part: 'v' | 'f' | undefined
   walk(xml, {
     open({ local, attributes }) {
       if (local === 'row') row = []
@@ -261,18 +263,23 @@ function sheetRows(
         const column = columnOf(attributes.r ?? '') ?? row.length
         cell = { column, type: attributes.t ?? 'n', style: Number(attributes.s ?? -1) }
         value = ''
-      } else if (local === 'v' || (local === 't' && cell?.type === 'inlineStr')) isValue = true
+        formula = ''
+      } else if (local === 'v' || (local === 't' && cell?.type === 'inlineStr')) part = 'v'
+      else if (local === 'f') part = 'f'
     },
     text(text) {
-      if (isValue) value += text
+      if (part === 'v') value += text
+      else if (part === 'f' && formula.length < maxFormula) formula += text
     },
     close(_name, local) {
-      if (local === 'v' || local === 't') isValue = false
+      if (local === 'v' || local === 't' || local === 'f') part = undefined
       else if (local === 'c' && cell) {
         const { column } = cell
-        if (column < maxColumns && value !== '') {
+        // A program that computes nothing stores the formula alone.
+        const shown = value === '' && formula !== '' ? `=${formula}` : cellText(value, cell, book)
+        if (column < maxColumns && shown !== '') {
           while (row.length < column) row.push('')
-          row[column] = cellText(value, cell, book).replaceAll(/\s+/g, ' ').replaceAll('|', '\\|')
+          row[column] = shown.replaceAll(/\s+/g, ' ').replaceAll('|', '\\|')
         }
         cell = undefined
       } else if (local === 'row' && size < book.maxCharacters) {

@@ -34,7 +34,7 @@ export interface Work {
   /** Sentences for the model: what was kept and what was not. */
   notes: string[]
   /** Goes into the outcome of the tool. */
-  kept: Pick<ToolOutcome, 'media' | 'label' | 'isPrivate'>
+  kept: Pick<ToolOutcome, 'media' | 'removedFiles' | 'label' | 'isPrivate'>
 }
 
 export interface WorkLimits extends CopyLimits {
@@ -303,6 +303,7 @@ export function createWorkbench(dependencies: {
         isPrivate: true as const,
         ...(isUntrusted && { label: 'untrusted' as const }),
         ...(media.length > 0 && { media }),
+        ...(removed.length > 0 && { removedFiles: removed }),
       },
     }
   }

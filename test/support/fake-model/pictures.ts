@@ -134,7 +134,7 @@ const list = (value: unknown) => (Array.isArray(value) ? value.map(string) : [])
 
 const known = new Set(['model', 'prompt', 'n', 'size', 'quality', 'response_format', 'style', 'background', 'user'])
 
-/** What OpenAI refuses, in its words. */
+/** The refusals of OpenAI, in its words. */
 function objectionOf(body: JsonObject): string | undefined {
   const model = string(body.model)
   const unknown = Object.keys(body).find((key) => !known.has(key))

@@ -243,7 +243,7 @@ function turnAfter(turn: TurnItem, event: EventOfTurn): TurnItem {
     case 'card':
       return changeTool(turn, event.callId, (tool) => ({ ...tool, card: event.card }))
     case 'media':
-      return changeTool(turn, event.callId, (tool) => ({ ...tool, media: event.media }))
+      return changeTool(withoutFiles(turn, event.removed), event.callId, (tool) => ({ ...tool, media: event.media }))
     case 'approval_request': {
       const { approvalId: id, question, approval: shown } = event
       const approval = { id, question, ...(shown && { shown }) }
@@ -330,6 +330,18 @@ const markedAsClients = (tool: ToolPart): ToolPart => ({ ...tool, isClients: tru
 function withCall(turn: TurnItem, { callId, name }: Pick<ToolPart, 'callId' | 'name'>): TurnItem {
   if (turn.parts.some((part) => part.kind === 'tool' && part.callId === callId)) return turn
   return { ...turn, parts: [...turn.parts, { kind: 'tool', callId, name, input: null, progress: [] }] }
+}
+
+/** Files that a later call removed are no result. */
+function withoutFiles(turn: TurnItem, removed: readonly string[] = []): TurnItem {
+  if (removed.length === 0) return turn
+  const isThere = ({ path }: MediaPart) => path === undefined || !removed.includes(path)
+  return {
+    ...turn,
+    parts: turn.parts.map((part) =>
+      part.kind === 'tool' && part.media ? { ...part, media: part.media.filter(isThere) } : part,
+    ),
+  }
 }
 
 function changeTool(turn: TurnItem, callId: string, change: (tool: ToolPart) => ToolPart): TurnItem {

@@ -1,4 +1,4 @@
-import { lazy, Suspense, useEffect, useState } from 'react'
+import { Fragment, lazy, Suspense, useEffect, useState } from 'react'
 import type { Json, MediaPart } from '../../../src/protocol/messages.ts'
 import { callRaw } from '../api/call.ts'
 import { CardFrame } from '../components/card.tsx'
@@ -61,12 +61,18 @@ export function MediaView(props: { part: MediaPart; sessionId: string }) {
   )
 }
 
+/** More pictures of one call are shown when they are opened. */
+const maxInline = 4
+
+function isPicture({ mediaType }: MediaPart): boolean {
+  return /^image\/(png|jpeg|gif|webp)$/.test(mediaType)
+}
+
 /** Seen or heard here where that is harmless, and always there to be kept. */
 function MediaContent({ part, sessionId }: { part: MediaPart; sessionId: string }) {
   const address = useMedia(part, sessionId)
   if (!address) return <p className="text-sm text-soft">{part.name}</p>
-  if (/^image\/(png|jpeg|gif|webp)$/.test(part.mediaType))
-    return <img src={address} alt={part.name} className="max-h-96 rounded-xl border border-line" />
+  if (isPicture(part)) return <img src={address} alt={part.name} className="max-h-96 rounded-xl border border-line" />
   if (part.mediaType.startsWith('audio/')) {
     // biome-ignore lint/a11y/useMediaCaption: speech of Familiar; its text is next to it.
     return <audio controls src={address} aria-label={part.name} className="w-full max-w-md" />
@@ -172,10 +178,16 @@ function ToolView({ tool, sessionId }: { tool: ToolPart; sessionId: string | nul
       )}
       {tool.card && sessionId && <CardFrame card={tool.card} callId={tool.callId} sessionId={sessionId} />}
       {sessionId &&
-        tool.media?.map((part) => {
-          const View = part.path === undefined ? MediaView : ResultFile
-          return <View key={part.path ?? part.hash} part={part} sessionId={sessionId} />
-        })}
+        tool.media?.map((part) => (
+          <Fragment key={part.path ?? part.hash}>
+            {(part.path === undefined || (isPicture(part) && (tool.media?.length ?? 0) <= maxInline)) && (
+              <div className="mb-2">
+                <MediaView part={part} sessionId={sessionId} />
+              </div>
+            )}
+            {part.path !== undefined && <ResultFile part={part} sessionId={sessionId} />}
+          </Fragment>
+        ))}
     </div>
   )
 }
