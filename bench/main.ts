@@ -19,6 +19,8 @@ const usage = `Usage: npm run bench -- BENCH [options]
                  [--calls N] [--socket PATH of a container engine]
   capability     what a call of a capability costs beside the bare interpreter: cold and forked, with and without numpy
                  [--calls N]
+  gate           what the decision about a call costs with many standing permissions
+                 [--sizes 10,1000,100000]
   capability-search
                  whether find_tools finds the right one among many capabilities, and how fast
                  [--sizes 10,1000,10000] [--store DIRECTORY to keep]
@@ -206,8 +208,23 @@ const benches: Record<string, () => Promise<void>> = {
     const report = await measureCapability({ calls: Number(values.calls ?? 100), say })
     console.table(report.contestants)
     for (const reason of report.missing) console.log(`not measured: ${reason}`)
+    await gate()
     write(report, values.out)
   },
+
+  async gate() {
+    const report = await gate()
+    write(report, values.out)
+  },
+}
+
+async function gate() {
+  const { measureGate } = await import('./measure-gate.ts')
+  const report = await measureGate({ sizes: (values.sizes ?? '10,1000,100000').split(',').map(Number), say })
+  console.table(report.figures)
+  const { worstBestMs, worstMedianMs } = report
+  console.log(`The gate adds at most ${worstBestMs} ms to a call (quietest row; ${worstMedianMs} ms in the median row).`)
+  return report
 }
 
 const bench = benches[name]

@@ -334,7 +334,7 @@ function plain(text: string): string {
   return text.replaceAll('\n', ' ').replace(/`[^`|]*`|[|<>*_]/g, (mark) => (mark.startsWith('`') ? mark : `\\${mark}`))
 }
 
-// Started by the launcher it is imported.
-if (import.meta.main || process.argv[1] === import.meta.filename) {
+// The launcher imports this file when its own Node is new enough, so it is not always the main module.
+if (process.argv[1] === import.meta.filename) {
   for (const { path, text } of await generatePages()) writeFileSync(join(root, path), text)
 }
