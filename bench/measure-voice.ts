@@ -1,12 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { systemClock } from '../src/base/clock.ts'
 import { createRunChild } from '../src/base/processes.ts'
-import {
-  createAskedChild,
-  startVoiceChild,
-  type ToVoiceProcess,
-  type VoiceKind,
-} from '../src/models/speech/local-voice.ts'
+import { createAskedChild, startVoiceChild, type VoiceKind, type VoiceWork } from '../src/models/speech/local-voice.ts'
 import { phonemize } from '../src/models/speech/phonemize.ts'
 import { readWav, secondsOf } from '../src/models/speech/recordings.ts'
 import { speakBySystem } from '../src/models/speech/speaker.ts'
@@ -83,7 +78,7 @@ export async function measureVoice({ folder, say }: { folder: string; say: (line
   for (const voice of ['af_heart', 'bm_george', 'espeak-ng']) {
     say(`${voice} …`)
     // Once before it counts: the first one loads the model.
-    await listener.ask({ type: 'transcribe', recording: await speak('Hello.', voice) })
+    await listener.ask({ type: 'transcribe', recording: await speak('Hello.', voice), language: null })
     const spoken: SpokenSentence[] = []
     for (const text of sentences) {
       const { value: wav, ms } = await timed(() => speak(text, voice))
@@ -94,7 +89,9 @@ export async function measureVoice({ folder, say }: { folder: string; say: (line
     const times: number[] = []
     let errors = 0
     for (const { text, wav } of spoken) {
-      const { value: answer, ms } = await timed(() => listener.ask({ type: 'transcribe', recording: wav }))
+      const { value: answer, ms } = await timed(() =>
+        listener.ask({ type: 'transcribe', recording: wav, language: null }),
+      )
       if (answer.type !== 'transcribed') throw new Error(JSON.stringify(answer))
       times.push(ms)
       const wrong = wordErrors(wordsOf(text), wordsOf(answer.text))
@@ -121,13 +118,13 @@ function openModel(kind: VoiceKind, folder: string) {
   const child = createAskedChild({
     clock: systemClock(),
     start(events) {
-      const made = startVoiceChild(kind, folder)(events)
+      const made = startVoiceChild(kind, folder, 'whisper-tiny')(events)
       pid = made.pid
       return made
     },
   })
   return {
-    ask: (work: ToVoiceProcess) => child.ask(work, signal),
+    ask: (work: VoiceWork) => child.ask(work, signal),
     close: () => child.close(),
     peakMegabytes(): number {
       const [, kilobytes = '0'] = /VmHWM:\s*(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? []

@@ -221,7 +221,7 @@ export async function assemble(
     ...parts,
     commands: workspace.commands,
     builds,
-    transcriber: tools.voice.transcriber,
+    ...tools.voice,
     secretLink: secretLinks.secretLink,
     onTelegramStep,
     onOutboxStep,

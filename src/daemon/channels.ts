@@ -18,6 +18,7 @@ import { createTelegramChannel } from '../channels/telegram/telegram-channel.ts'
 import { markdownPayloads } from '../channels/telegram/text-payloads.ts'
 import type { Builds } from '../custom-tools/builder/create-builds.ts'
 import type { SecretLinks } from '../http/secret-links.ts'
+import type { Speaker } from '../models/speech/speaker.ts'
 import type { Transcriber } from '../models/speech/transcriber.ts'
 import { FamiliarError } from '../protocol/errors.ts'
 import { createGuardedFetch } from '../security/network/guarded-fetch.ts'
@@ -37,6 +38,7 @@ interface ChannelNeeds extends Essentials {
   monitor: Pick<Monitor, 'current'>
   media: MediaStore
   transcriber: Transcriber
+  speaker: Speaker
   users: Users
   secretLink: SecretLinks['secretLink']
   onTelegramStep: OnTelegramStep | undefined
@@ -147,7 +149,11 @@ function openTelegram(
   const news = createBuildNews({ ...needs, outbox, chatsOf: parts.chatsOf })
   return {
     channel,
-    items: createTelegramItems(needs),
+    items: createTelegramItems({
+      log: needs.log,
+      speaksReplies: async () =>
+        config().telegram?.voiceReplies !== false && (await needs.speaker.status()).by !== null,
+    }),
     approvals: createTelegramApprovals({ log: needs.log, chatsOf: parts.chatsOf }),
     sender: createTelegramSender({
       api,
@@ -155,6 +161,7 @@ function openTelegram(
       mayReceive: async (userId, chatId) => (await contacts.find(Number(chatId)))?.userId === userId,
       secretLink: (userId, questionId) => secretLink(userId, questionId).catch(undefinedWhereOver),
       settings: () => ({ repeatUnknown: config().telegram?.repeatUnknown ?? repeatUnknown }),
+      speaker: needs.speaker,
       clock,
     }),
     start() {

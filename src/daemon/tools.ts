@@ -336,7 +336,7 @@ async function whyNothingIsBuilt(models: Models, sandbox: Sandbox): Promise<stri
 /** Speech input and output. Nothing is loaded before its first use. */
 function openVoice(needs: Essentials & { folder: string; runChild: RunChild; searchPath: string }) {
   const { config } = needs
-  const local = createLocalVoice(needs)
+  const local = createLocalVoice({ ...needs, transcriptionModel: () => config().voice.transcription.model })
   const fetches = createFetches((allowedHosts) => createGuardedFetch({ allowedHosts }))
   const transcriber = createTranscriber({
     ...needs,

@@ -12,6 +12,8 @@ import { createRunChild } from '../base/processes.ts'
 import { plural } from '../base/text.ts'
 import { estimateTokens } from '../base/tokens.ts'
 import { createSkills } from '../custom-tools/skills.ts'
+import { kindOfRecording } from '../models/speech/recordings.ts'
+import type { Transcriber } from '../models/speech/transcriber.ts'
 import { type MediaPart, type MediaReading, quotedHistoryType } from '../protocol/messages.ts'
 import type { Sandbox } from '../sandbox/sandbox.ts'
 import type { MediaStore } from '../storage/media-store.ts'
@@ -56,6 +58,7 @@ export function openWorkspace(
     media: MediaStore
     ownerId: string
     packagesOf: PackagesOf
+    voice: { transcriber: Pick<Transcriber, 'status' | 'transcribe'> }
     /** Of programs on this machine. */
     environment: Readonly<Record<string, string>>
     images: ImageToolNeeds['images']
@@ -168,7 +171,7 @@ export function openWorkspace(
       },
       seen: ({ userId, agent }) => opened.pinned.seen(userId, agent),
       expand: createExpandMessage({ ...opened, boundsOf, media: dependencies.media }),
-      readAttachments: createReadAttachments({ ...dependencies, boundsOf, readDocument }),
+      readAttachments: createReadAttachments({ ...dependencies, ...dependencies.voice, boundsOf, readDocument }),
       onForked: ({ userId }) => opened.pinned.refresh(userId),
     } satisfies WorkspaceRoles,
     async start() {
@@ -262,9 +265,10 @@ function createReadAttachments(
     boundsOf(userId: string): FileBounds
     media: Pick<MediaStore, 'load'>
     readDocument: ReadDocument
+    transcriber: Pick<Transcriber, 'status' | 'transcribe'>
   },
 ): ReadAttachments {
-  const { boundsOf, media, readDocument, timeZone, clock, logger } = dependencies
+  const { boundsOf, media, readDocument, transcriber, timeZone, clock, logger } = dependencies
 
   /** Undefined if the user has no workspace, or the file could not be written. */
   async function save(userId: string, name: string, bytes: Uint8Array): Promise<string | undefined> {
@@ -285,12 +289,39 @@ function createReadAttachments(
     return undefined
   }
 
+  async function hear(
+    part: MediaPart,
+    data: Uint8Array,
+    { room, path, signal }: { room: number; path: string | undefined; signal: AbortSignal },
+  ): Promise<MediaReading> {
+    const { mediaType } = part
+    const able = transcriber.status()
+    const heard = able.by === null ? null : await transcriber.transcribe({ data, mediaType, signal })
+    if (!heard?.ok) {
+      const reason = (heard?.reason ?? (able.by === null ? able.hint : '')).replace(/[.\s]+$/, '')
+      return unreadable(part, `was not transcribed: ${reason}`, path)
+    }
+    const saved = path === undefined ? '' : ` It is saved as ${path}.`
+    if (heard.text.trim() === '') {
+      const name = oneLineName(part.name)
+      return {
+        state: 'file',
+        note: `${name} contains no speech.`,
+        text: `[Attached: ${name} (${mediaType}, ${part.bytes} bytes). It contains no speech.${saved}]`,
+        ...(path !== undefined && { path }),
+      }
+    }
+    const read = asText(part, { ok: true, text: heard.text, isCut: false }, { room, path })
+    return read.state === 'text' ? { ...read, note: `Transcribed by ${heard.by}.` } : read
+  }
+
   async function readOne(
     part: MediaPart,
     asked: { userId: string; room: number; signal: AbortSignal },
   ): Promise<MediaPart> {
     const { userId, room, signal } = asked
-    // It is already in the message, between fences; the file only marks it as untrusted.
+    // A voice message is transcribed when it arrives. A quoted one is already in the message, between fences; the file only marks it as untrusted.
+    if (part.reading) return part
     if (part.mediaType === quotedHistoryType) return { ...part, reading: { state: 'text', note: '', text: '' } }
     let bytes: Uint8Array
     try {
@@ -303,6 +334,9 @@ function createReadAttachments(
     if (image) return { ...part, mediaType: image, reading: { state: 'image', note: '', ...(path && { path }) } }
     if (part.mediaType.startsWith('image/') && part.mediaType !== 'image/svg+xml') {
       return { ...part, reading: unreadable(part, `is ${part.mediaType}, which models cannot see`, path) }
+    }
+    if (isRecording(part, bytes)) {
+      return { ...part, reading: await hear(part, bytes, { room, path, signal }) }
     }
     const read = await readDocument({ name: part.name, mediaType: part.mediaType, bytes }, signal)
     return { ...part, reading: read.ok ? asText(part, read, { room, path }) : unreadable(part, read.reason, path) }
@@ -319,6 +353,12 @@ function createReadAttachments(
     }
     return done
   }
+}
+
+/** Many programs declare no type, or a general one. */
+function isRecording({ mediaType }: MediaPart, bytes: Uint8Array): boolean {
+  if (mediaType.startsWith('audio/')) return true
+  return mediaType === 'application/octet-stream' && kindOfRecording(bytes) !== 'other'
 }
 
 function unreadable(part: MediaPart, reason: string, path: string | undefined): MediaReading {

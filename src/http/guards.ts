@@ -70,13 +70,15 @@ function fits(pattern: readonly string[], path: readonly string[]): boolean {
 const jsonTypes = ['application/json']
 // Each form gets a separator of its own.
 const boundary = /^(multipart\/form-data)\s*;\s*boundary=.{1,100}$/i
+/** Recorders of browsers name the codec. A form of another site cannot send these types, with or without it. */
+const codecs = /^((?:audio|video)\/[\w.+-]+)\s*;.{1,100}$/i
 const charset = /\s*;\s*charset=utf-8\s*$/i
 
 /** A form of another site can post text, but not JSON or our other types without a preflight request. */
 function contentTypeGuard(mediaTypes: readonly string[] = jsonTypes): MiddlewareHandler<HttpEnv> {
   return async (context, next) => {
     const header = (context.req.header('content-type') ?? '').trim()
-    const given = header.replace(charset, '').replace(boundary, '$1').toLowerCase()
+    const given = header.replace(charset, '').replace(boundary, '$1').replace(codecs, '$1').toLowerCase()
     if (!hasBody(context) || mediaTypes.includes(given)) return next()
     const what = mediaTypes === jsonTypes ? 'The body must be JSON' : 'The body has the wrong type'
     return errorReply(

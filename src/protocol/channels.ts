@@ -11,6 +11,8 @@ const whoSchema = z.object({
   hint: z.string().nullable(),
 })
 
+const languageTag = z.string().regex(/^[A-Za-z]{2,3}(-[A-Za-z0-9]{1,8})*$/, 'must be a language such as "de"')
+
 export const voiceReplySchema = z.object({
   speech: whoSchema.extend({
     /** The voices that can be chosen by name, if they are known. */
@@ -24,6 +26,8 @@ export const transcriptionReplySchema = z.object({
   /** Empty if the recording has no speech. */
   text: z.string(),
   by: z.string(),
+  /** The code of the language that was spoken, if it was detected. */
+  language: z.string().nullable(),
   /** The length of the recording, if it was measured. */
   seconds: z.number().nullable(),
 })
@@ -31,7 +35,16 @@ export const transcriptionReplySchema = z.object({
 export const speechRequestSchema = z.strictObject({
   text: z.string().trim().min(1).max(5_000),
   voice: z.string().min(1).max(100).optional(),
+  /** The language of the conversation, for texts that are too short to show theirs. */
+  language: languageTag.optional(),
 })
+
+export const transcriptionQuerySchema = z.strictObject({
+  /** The expected language. A clearly different one is recognized too. */
+  language: languageTag.optional(),
+})
+
+export const warmReplySchema = z.object({ speech: z.boolean(), transcription: z.boolean() })
 
 /** Outgoing messages. */
 
@@ -117,6 +130,7 @@ export const voice = {
   }),
   transcribe: operation('POST /api/v1/voice/transcribe', 'Transcribe a recording.', {
     scope: 'chat',
+    query: transcriptionQuerySchema,
     rawBody: {
       // Only types that an HTML form of another site cannot send.
       mediaTypes: [
@@ -132,6 +146,10 @@ export const voice = {
       ],
     },
     reply: transcriptionReplySchema,
+  }),
+  warm: operation('POST /api/v1/voice/warm', 'Load the local voice models before their first use.', {
+    scope: 'chat',
+    reply: warmReplySchema,
   }),
   speak: operation('POST /api/v1/voice/speak', 'Convert text to speech. Returns the audio.', {
     scope: 'chat',

@@ -176,6 +176,7 @@ export const openAiSpeechRequestSchema = z.looseObject({
 export const openAiTranscriptionReplySchema = z.object({
   text: z.string(),
   task: z.string().optional(),
+  language: z.string().optional(),
   duration: z.number().optional(),
 })
 

@@ -13,6 +13,8 @@ it('CHAN-4 the command line lists the models, downloads nothing by itself, and h
     transcription: { by: null, hint: expect.stringContaining('familiar voice install') },
     parts: [
       { name: 'whisper-tiny', use: 'transcription', installed: false },
+      { name: 'whisper-base', use: 'transcription', installed: false },
+      { name: 'whisper-small', use: 'transcription', installed: false },
       { name: 'opus-decoder', use: 'transcription', installed: false },
       { name: 'kokoro-82m', use: 'speech', installed: false },
     ],
@@ -22,7 +24,7 @@ it('CHAN-4 the command line lists the models, downloads nothing by itself, and h
   writeFileSync(file, makeToneWav(0.1))
   const written = await familiar(['voice', 'transcribe', file], { home })
   expect(written).toMatchObject({ code: 1, stderr: expect.stringContaining('familiar voice install --transcription') })
-  const said = await familiar(['voice', 'say', 'Hello', '--local'], { home })
+  const said = await familiar(['voice', 'say', 'Hello', '--local', '--out', `${home}.ogg`], { home })
   expect(said).toMatchObject({ code: 1, stderr: expect.stringContaining('familiar voice install --speech') })
   expect(await familiarJson(['voice', 'remove'], { home })).toMatchObject({ removed: false })
 })

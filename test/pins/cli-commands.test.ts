@@ -187,9 +187,9 @@ it('CLI-1 has these commands and flags', () => {
     'users|user',
     'version',
     'voice',
-    'voice install (--speech) (--transcription)',
+    'voice install (--speech) (--transcription) (--model <name>)',
     'voice remove|rm (-y, --yes)',
-    'voice say <text> (-o, --out <file>) (--voice <name>) (--local)',
+    'voice say <text> (-o, --out <file>) (--voice <name>) (--local) (-y, --yes)',
     'voice status|list|ls',
     'voice transcribe <file>',
   ])

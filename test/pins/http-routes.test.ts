@@ -186,6 +186,7 @@ describe('the routes of clients', () => {
       'POST /api/v1/tools/:name/tests owner body 200',
       'POST /api/v1/voice/speak chat body 200',
       'POST /api/v1/voice/transcribe chat lines 200',
+      'POST /api/v1/voice/warm chat body 200',
       'POST /hooks/:tool signed lines 202',
       'POST /mcp read lines 200',
       'POST /secret/:token link lines 200',

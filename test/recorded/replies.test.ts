@@ -569,6 +569,7 @@ describe('replies and outputs are as they were recorded', () => {
     await get('/voice')
     await post('/voice/speak', { text: 'Hello' })
     await post('/voice/speak', { text: '' })
+    await post('/voice/warm')
     await book.ask('POST', `${v1}/voice/transcribe`, { body: 'RIFF', headers: { 'content-type': 'audio/wav' } })
     await book.cli('voice', 'status')
   })

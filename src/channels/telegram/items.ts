@@ -16,7 +16,14 @@ import { approvalData } from './updates.ts'
 
 const metadataSchema = z.object({ telegram: z.object({ messageId: z.int() }) })
 
-export function createTelegramItems({ log }: { log: Pick<SessionLog, 'readTurn'> }): DeliveryChannel {
+export function createTelegramItems({
+  log,
+  speaksReplies = async () => false,
+}: {
+  log: Pick<SessionLog, 'readTurn'>
+  /** Whether a voice message is answered by one, beside the text. */
+  speaksReplies?: () => Promise<boolean>
+}): DeliveryChannel {
   const turnOf = async (session: DeliverySession, { turnId }: LoggedEvent) =>
     turnId === null ? [] : await log.readTurn(session.id, turnId)
 
@@ -32,7 +39,11 @@ export function createTelegramItems({ log }: { log: Pick<SessionLog, 'readTurn'>
       ]
     }
     if (event.type === 'message_received') return plainPayloads(attachmentNotes(event.media))
-    return event.type === 'turn_ended' && event.deliver ? endPayloads(event, await turnOf(session, event)) : []
+    if (event.type !== 'turn_ended' || !event.deliver) return []
+    const turn = await turnOf(session, event)
+    const isSpoken = turn.some(isVoiceMessage) && (await speaksReplies())
+    // Last, so that the numbers of the other items stay the same with and without it.
+    return [...endPayloads(event, turn), ...(isSpoken ? speechPayloads(event.text) : [])]
   }
 
   return {
@@ -117,6 +128,31 @@ function endPayloads(ended: EventOf<'turn_ended'>, turn: readonly LoggedEvent[])
   return [...said, ...asked.flatMap(approvalPayloads)]
 }
 
+const voiceSchema = z.object({ voice: z.literal(true) })
+
+function isVoiceMessage(event: LoggedEvent): boolean {
+  return event.type === 'message_received' && voiceSchema.safeParse(event.metadata).success
+}
+
+/** About two minutes of speech. */
+const maxSpoken = 1_800
+
+/** The words of a reply without code and addresses; empty if nothing is left to say. */
+function speechPayloads(markdown: string): TelegramPayloadInput[] {
+  const words = markdownPayloads(markdown)
+    .map(({ text, entities = [] }) => {
+      const code = entities.filter(({ type }) => type === 'pre').toReversed()
+      return code.reduce((rest, { offset, length }) => rest.slice(0, offset) + rest.slice(offset + length), text)
+    })
+    .join('\n')
+    .replaceAll(/\b(?:https?:\/\/|www\.)\S+/gi, '')
+    .trim()
+  if (!/[\p{L}\p{N}]/u.test(words)) return []
+  const head = words.slice(0, maxSpoken).toWellFormed()
+  const end = words.length > maxSpoken ? Math.max(head.lastIndexOf('. '), head.lastIndexOf('\n')) : -1
+  return [{ kind: 'speech', text: end > maxSpoken / 2 ? head.slice(0, end + 1) : head }]
+}
+
 /** The files that the turn wrote into the workspace, the newest of each path. */
 function filesOf(turn: readonly LoggedEvent[]): MediaPart[] {
   const files = turn.reduce<MediaPart[]>(
@@ -177,7 +213,7 @@ function mediaKind({ mediaType, bytes }: MediaPart) {
   const type = mediaType.split(';', 1)[0]?.trim().toLowerCase() ?? ''
   if (bytes > 49 * megabyte) return undefined
   if (photoTypes.includes(type) && bytes <= 9 * megabyte) return 'photo'
-  if (type === 'audio/ogg') return 'voice'
+  if (type === 'audio/ogg' || type === 'audio/wav') return 'voice'
   return audioTypes.includes(type) ? 'audio' : 'document'
 }
 

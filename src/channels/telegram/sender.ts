@@ -1,6 +1,8 @@
 import type { ForceReply, InlineKeyboardMarkup, MessageEntity, ReactionTypeEmoji } from '@grammyjs/types'
 import { z } from 'zod'
 import type { Clock } from '../../base/clock.ts'
+import { toVoiceNote } from '../../models/speech/recordings.ts'
+import type { Speaker } from '../../models/speech/speaker.ts'
 import type { MediaStore } from '../../storage/media-store.ts'
 import type { OutboxItem, OutgoingItem, Sender, SendOutcome } from '../outbox.ts'
 import type { TelegramAnswer, TelegramApi, TelegramFile } from './api.ts'
@@ -23,9 +25,11 @@ export function createTelegramSender(dependencies: {
   /** A one-time link for entering a secret; undefined if the question has ended. */
   secretLink(userId: string, questionId: string): Promise<{ url: string; minutes: number } | undefined>
   settings: () => { repeatUnknown: boolean }
+  /** Undefined: there are no spoken replies. */
+  speaker?: Pick<Speaker, 'speak'>
   clock: Clock
 }): Sender {
-  const { api, media, mayReceive, secretLink, settings, clock } = dependencies
+  const { api, media, mayReceive, secretLink, settings, speaker, clock } = dependencies
 
   async function sendText(
     item: OutboxItem,
@@ -81,7 +85,11 @@ export function createTelegramSender(dependencies: {
     } catch {
       return { kind: 'failed', reason: `the file ${payload.name} no longer exists` }
     }
-    const file: TelegramFile = { name: payload.name, mediaType: payload.mediaType, data }
+    // Telegram plays voice messages only as Ogg with Opus. Anything else arrives as a file.
+    const note = payload.mediaType === 'audio/wav' ? await toVoiceNote(data) : null
+    const file: TelegramFile = note
+      ? { name: payload.name.replace(/\.wav$/i, '.ogg'), mediaType: 'audio/ogg', data: note }
+      : { name: payload.name, mediaType: payload.mediaType, data }
     const caption = payload.repetition > 0 ? { caption: perhapsRepeated } : {}
     const send = (as: typeof payload.as) => {
       const options = { result: sentSchema, signal, timeoutMs: uploadTimeoutMs, files: { [as]: file } }
@@ -91,6 +99,25 @@ export function createTelegramSender(dependencies: {
     // For an unsupported image shape or an invalid recording: as a file it accepts anything.
     const isAboutKind = answer.kind === 'refused' && answer.code === 400 && !isGone(answer.description)
     return toOutcome(isAboutKind && payload.as !== 'document' ? await send('document') : answer)
+  }
+
+  /** Speaks a reply. The same text was sent before, so that a failure loses nothing. */
+  async function sendSpeech(
+    item: OutboxItem,
+    { text }: Extract<TelegramPayload, { kind: 'speech' }>,
+    signal: AbortSignal,
+  ): Promise<SendOutcome> {
+    if (!speaker) return { kind: 'failed', reason: 'no voice is set up' }
+    const spoken = await speaker.speak({ text, voice: null, signal })
+    if (!spoken.ok) return { kind: 'failed', reason: spoken.reason }
+    const { data, mediaType, extension } = spoken.recording
+    const note = await toVoiceNote(data)
+    const file = note
+      ? { name: 'reply.ogg', mediaType: 'audio/ogg', data: note }
+      : { name: `reply.${extension}`, mediaType, data }
+    // Telegram also accepts MP3 as a voice message.
+    const options = { result: sentSchema, signal, timeoutMs: uploadTimeoutMs, files: { voice: file } }
+    return toOutcome(await api.call('sendVoice', { chat_id: item.address }, options))
   }
 
   return {
@@ -109,6 +136,8 @@ export function createTelegramSender(dependencies: {
           return await sendSecret(item, payload, signal)
         case 'file':
           return await sendFile(item, payload, signal)
+        case 'speech':
+          return await sendSpeech(item, payload, signal)
         case 'reaction': {
           const reaction = [{ type: 'emoji', emoji: payload.emoji } as ReactionTypeEmoji]
           const place = { chat_id: item.address, message_id: payload.messageId }
@@ -241,6 +270,8 @@ export const telegramPayloadSchema = z.discriminatedUnion('kind', [
     mediaType: z.string(),
     repetition,
   }),
+  /** A reply that is spoken when it is sent. */
+  z.object({ kind: z.literal('speech'), text: z.string().min(1), repetition }),
   /** On one of the user's messages. */
   z.object({ kind: z.literal('reaction'), messageId: z.int(), emoji: z.string() }),
   /** Requests a secret: the link is made when it is sent, and is not stored. */

@@ -213,9 +213,13 @@ async function fetchFiles(
     }
     const { name, mediaType } = file
     const part = await services.media.put({ name, mediaType, data: data.bytes })
-    // Recorded in the chat. A forwarded one is untrusted by the label of its message.
-    fetched.media.push(file.isSpoken ? { ...part, isOwn: true } : part)
-    if (file.isSpoken) await writeDown(services, { file, data: data.bytes, signal }, fetched)
+    if (!file.isSpoken) {
+      fetched.media.push(part)
+      continue
+    }
+    await writeDown(services, { file, data: data.bytes, signal }, fetched)
+    // Recorded in the chat; a forwarded one is untrusted by the label of its message. Its text is in the message.
+    fetched.media.push({ ...part, isOwn: true, reading: { state: 'text', note: '', text: '' } })
   }
   return fetched
 }

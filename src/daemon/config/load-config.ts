@@ -287,6 +287,7 @@ function readChannels(reading: Reading) {
             token,
             allowedIds: telegram.allowed_ids,
             apiRoot: telegram.api_root.replace(/\/+$/, ''),
+            voiceReplies: telegram.voice_replies,
             repeatUnknown: telegram.repeat_unknown,
           }
         : null,

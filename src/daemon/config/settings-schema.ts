@@ -33,6 +33,7 @@ const telegramSchema = z.strictObject({
   token_env: variableName.default('TELEGRAM_BOT_TOKEN').describe('Variable that holds the token of the bot.'),
   allowed_ids: listOf(count, 'Telegram user ids that are the owner. Everyone else has to pair with a code.'),
   api_root: baseUrl.default('https://api.telegram.org').describe('Address of the Bot API server.'),
+  voice_replies: flag(true, 'Whether a voice message gets a voice message beside the text, if a voice is set up.'),
   repeat_unknown: flag(true, 'Whether a message that may or may not have arrived is sent again, marked as a repeat.'),
 })
 
@@ -57,7 +58,12 @@ const voiceSchema = table({
       ),
       base_url: baseUrl.exactOptional().describe('Address of the server, for openai-compatible.'),
       api_key_env: variableName.exactOptional().describe('Variable that holds the key of the server.'),
-      model: z.string().min(1).max(200).exactOptional().describe('Model name, for openai-compatible.'),
+      model: z
+        .string()
+        .min(1)
+        .max(200)
+        .exactOptional()
+        .describe('Model name on the server, or the local model: whisper-tiny, whisper-base, whisper-small.'),
     })
     .refine(
       ({ provider, base_url, model }) =>

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { estimateTokens } from '../../base/tokens.ts'
+import { languageCode } from '../../models/speech/speech.ts'
 import { FamiliarError } from '../../protocol/errors.ts'
 import { type OpenAiModelReply, openAi } from '../../protocol/openai.ts'
 import type { StreamReply } from '../chat-replies.ts'
@@ -49,12 +50,22 @@ function createAudioRoutes({ voice }: Pick<HttpDependencies, 'voice'>): Route[] 
           throw new FamiliarError('bad_request', 'response_format: must be json, text or verbose_json')
         if (!voice) throw noVoice()
         const mediaType = file.type.split(';')[0] || 'audio/wav'
-        const heard = await transcribe(voice, { data: new Uint8Array(await file.arrayBuffer()), mediaType, signal })
+        const wanted = form.get('language')
+        const heard = await transcribe(voice, {
+          data: new Uint8Array(await file.arrayBuffer()),
+          mediaType,
+          language: languageCode(typeof wanted === 'string' ? wanted : null),
+          signal,
+        })
         if (format.data === 'text')
           return new Response(`${heard.text}\n`, { headers: { 'content-type': 'text/plain; charset=utf-8' } })
         return {
           text: heard.text,
-          ...(format.data === 'verbose_json' && { task: 'transcribe', duration: heard.seconds ?? 0 }),
+          ...(format.data === 'verbose_json' && {
+            task: 'transcribe',
+            duration: heard.seconds ?? 0,
+            ...(heard.language && { language: heard.language }),
+          }),
         }
       },
       { maxBytes },

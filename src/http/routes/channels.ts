@@ -3,6 +3,7 @@ import type { Outbox } from '../../channels/create-outbox.ts'
 import type { OutboxItem } from '../../channels/outbox.ts'
 import type { TelegramDesk } from '../../channels/telegram/services.ts'
 import type { Speaker } from '../../models/speech/speaker.ts'
+import { languageCode } from '../../models/speech/speech.ts'
 import type { Transcriber } from '../../models/speech/transcriber.ts'
 import * as api from '../../protocol/channels.ts'
 import { FamiliarError } from '../../protocol/errors.ts'
@@ -29,15 +30,24 @@ export function createVoiceRoutes(voice: Voice): Route[] {
     }),
     handle(
       api.voice.transcribe,
-      async ({ signal, context }) => {
+      async ({ signal, context, query }) => {
         const data = await readBytes(context, maxBytes)
         const mediaType = context.req.header('content-type') ?? 'audio/wav'
-        const heard = await transcribe(voice, { data, mediaType, signal })
-        return { ...heard, seconds: heard.seconds ?? null }
+        const language = languageCode(query.language)
+        const heard = await transcribe(voice, { data, mediaType, language, signal })
+        return { text: heard.text, by: heard.by, language: heard.language ?? null, seconds: heard.seconds ?? null }
       },
       { maxBytes },
     ),
-    handle(api.voice.speak, ({ body, signal }) => speak(voice, { text: body.text, voice: body.voice ?? null, signal })),
+    handle(api.voice.speak, ({ body, signal }) => {
+      return speak(voice, { text: body.text, voice: body.voice ?? null, language: body.language ?? null, signal })
+    }),
+    handle(api.voice.warm, async ({ signal }) => {
+      // A model that cannot be loaded is reported by its first use.
+      await Promise.all([speaker.warm(signal), transcriber.warm(signal)])
+      const [speech, transcription] = [await speaker.status(), transcriber.status()]
+      return { speech: speech.by !== null, transcription: transcription.by !== null }
+    }),
   ]
 }
 
@@ -55,8 +65,13 @@ export async function speak({ speaker }: Voice, request: Parameters<Speaker['spe
   const spoken = await speaker.speak(request)
   if (!spoken.ok) throw new FamiliarError(spoken.fault === null ? 'unavailable' : 'provider_error', spoken.reason)
   const { data, mediaType } = spoken.recording
-  return new Response(Uint8Array.from(data), { headers: { 'content-type': mediaType } })
+  return new Response(Uint8Array.from(data), {
+    headers: { 'content-type': mediaType, ...(spoken.notice && { [noticeHeader]: encodeURIComponent(spoken.notice) }) },
+  })
 }
+
+/** A sentence for the user, such as that another voice had to be used. */
+const noticeHeader = 'x-voice-notice'
 
 function hintOf(able: { by: string | null; hint?: string }): string | null {
   return able.by === null ? (able.hint ?? null) : null

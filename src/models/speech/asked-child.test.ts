@@ -15,7 +15,8 @@ const program = join(folder, 'child.mjs')
 writeFileSync(
   program,
   `process.on('disconnect', () => process.exit())
-process.on('message', ({ sentences: [word] }) => {
+process.on('message', ({ type, sentences: [word] = [] }) => {
+  if (type === 'cancel') return process.send({ type: 'failed', reason: 'canceled' })
   if (word === 'die') process.exit(7)
   if (word === 'progress') process.send({ type: 'progress' })
   else if (word !== 'hang') process.send({ type: 'failed', reason: word + ' ' + process.pid })
@@ -78,7 +79,7 @@ describe('a model in a separate process', () => {
     await child.close()
   })
 
-  it('CHAN-4 is stopped when its only caller aborts', async () => {
+  it('VOICE-2 an abort is answered at once and leaves the process with its model in place', async () => {
     const { children, child, say } = setUp()
     await say('one')
     const stop = new AbortController()
@@ -87,9 +88,20 @@ describe('a model in a separate process', () => {
     stop.abort(new Error('stopped'))
     await expect(hanging).rejects.toThrow('stopped')
     await expect(waiting).rejects.toThrow('stopped')
-    expect(await say('three')).toMatchObject({ reason: `three ${children[1]?.pid}` })
+    expect(await say('three')).toMatchObject({ reason: `three ${children[0]?.pid}` })
+    expect(children).toHaveLength(1)
     await child.close()
     expect(isAlive(children[0]?.pid)).toBe(false)
+  })
+
+  it('VOICE-2 an abort while the model loads does not stop the loading', async () => {
+    const { children, child, say } = setUp()
+    const stop = new AbortController()
+    const early = say('hang', stop.signal)
+    stop.abort(new Error('stopped'))
+    await expect(early).rejects.toThrow('stopped')
+    expect(await say('one')).toMatchObject({ reason: `one ${children[0]?.pid}` })
+    await child.close()
   })
 
   it('CHAN-4 is stopped when it is silent for too long', async () => {

@@ -41,6 +41,25 @@ describe('decoding', () => {
     expect(given).toEqual([[20], [22, 23, 25], [1], [2]])
   })
 
+  it('VOICE-6 prefers the expected language, unless another one is clearly spoken', async () => {
+    const close = new Float32Array(30)
+    close[22] = 10.5
+    close[21] = 10
+    const expected = scripted(close, favouring(1), favouring(10))
+    expect((await decodeGreedily(rules, expected.next, { expected: 'en' })).language).toBe('en')
+    const clear = new Float32Array(30)
+    clear[22] = 10
+    const other = scripted(clear, favouring(1), favouring(10))
+    expect((await decodeGreedily(rules, other.next, { expected: 'en' })).language).toBe('de')
+    const unknown = scripted(close, favouring(1), favouring(10))
+    expect((await decodeGreedily(rules, unknown.next, { expected: 'xx' })).language).toBe('de')
+  })
+
+  it('VOICE-2 stops when the result is not needed any more', async () => {
+    const { next, given } = scripted(favouring(21), favouring(1), favouring(2), favouring(1))
+    expect((await decodeGreedily(rules, next, { isCanceled: () => given.length > 2 })).tokens).toEqual([1])
+  })
+
   it('CHAN-4 never outputs suppressed tokens, times, or an empty start', async () => {
     const { next } = scripted(favouring(21), favouring(5, 10, 3, 27, 1), favouring(26, 3, 5), favouring(10))
     expect((await decodeGreedily(rules, next)).tokens).toEqual([1, 5])

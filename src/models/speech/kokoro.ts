@@ -4,17 +4,22 @@ import { readBytes } from '../../base/files.ts'
 import sounds from './kokoro-sounds.json' with { type: 'json' }
 import type { Sound } from './recordings.ts'
 import type { ChildWork } from './speech.ts'
-import { kokoroFiles } from './voice-parts.ts'
+import { kokoroFiles, usualVoice } from './voice-parts.ts'
 
 /** Between two sentences; the model adds some silence of its own. */
 const pauseSeconds = 0.15
 
 export async function loadSpeech(folder: string): Promise<ChildWork> {
   const speak = await loadKokoroModel(join(folder, 'kokoro-82m'))
-  return async (asked, onProgress) => {
+  return async (asked, { onProgress, isCanceled }) => {
+    if (asked.type === 'warm') {
+      await speak('hˈaɪ.', usualVoice)
+      return { type: 'warm' }
+    }
     if (asked.type !== 'speak') return { type: 'failed', reason: 'This process speaks.' }
     const pieces: Float32Array[] = []
     for (const sentence of asked.sentences) {
+      if (isCanceled()) return { type: 'failed', reason: 'Canceled.' }
       if (pieces.length > 0) pieces.push(new Float32Array(kokoroRate * pauseSeconds))
       pieces.push(await speak(sentence, asked.voice))
       onProgress()

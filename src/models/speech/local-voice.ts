@@ -1,21 +1,24 @@
 import type { Clock } from '../../base/clock.ts'
 import { type ModelChild, type ModelChildEvents, startModelChild } from '../../base/processes.ts'
 import { createTurnstile, untilAborted } from '../../base/work.ts'
-import { findEspeak, type Machine, noEspeak, phonemize } from './phonemize.ts'
+import { findEspeak, languageOfVoice, type Machine, noEspeak, phonemize } from './phonemize.ts'
 import { type SpeechRequest, type Spoken, type Transcription, unspoken } from './speech.ts'
-import { createInstalledParts, kokoroVoices, usualVoice } from './voice-parts.ts'
+import { createInstalledParts, kokoroVoices, usualVoice, type WhisperName, whisperNames } from './voice-parts.ts'
 
 export type LocalVoice = ReturnType<typeof createLocalVoice>
 
 /**
  * The models installed by `familiar voice install`, each in a separate process while it is used. `folder` contains the
- * voice files; it need not exist.
+ * voice files; it need not exist. `transcriptionModel` is the model that the user chose, null for the best one.
  */
-export function createLocalVoice(options: Machine & { folder: string; clock: Clock }) {
-  const { folder, clock } = options
+export function createLocalVoice(
+  options: Machine & { folder: string; clock: Clock; transcriptionModel?: () => string | null },
+) {
+  const { folder, clock, transcriptionModel: chosenModel = () => null } = options
   const isInstalled = createInstalledParts(folder, clock)
-  const listener = createAskedChild({ start: startVoiceChild('transcription', folder), clock })
+  const listeners = new Map<WhisperName, ReturnType<typeof createAskedChild>>()
   const speaker = createAskedChild({ start: startVoiceChild('speech', folder), clock })
+  const inTurn = createTurnstile(1)
 
   /** Null if it can speak; otherwise what is missing. */
   async function whyNotSpeak(): Promise<string | null> {
@@ -23,41 +26,94 @@ export function createLocalVoice(options: Machine & { folder: string; clock: Clo
     return (await findEspeak(options)) === undefined ? noEspeak : null
   }
 
+  /** The chosen model if it is installed, otherwise the first installed one. */
+  function transcriptionModel(): WhisperName | undefined {
+    const chosen = whisperNames.find((name) => name === chosenModel())
+    if (chosen !== undefined) return isInstalled(chosen) ? chosen : undefined
+    return whisperNames.find(isInstalled)
+  }
+
+  function listenerOf(model: WhisperName) {
+    const known = listeners.get(model)
+    if (known) return known
+    const made = createAskedChild({ start: startVoiceChild('transcription', folder, model), clock })
+    listeners.set(model, made)
+    return made
+  }
+
+  async function speakNow({ text, voice, language, signal }: SpeechRequest): Promise<Spoken> {
+    const chosen = kokoroVoiceFor(voice, language ?? null)
+    if (chosen === undefined) return unspoken(noSuchVoice(voice ?? ''))
+    const phonemes = await phonemize(options, { text, voice: chosen, signal })
+    if (!phonemes.ok) return unspoken(phonemes.reason)
+    if (phonemes.sentences.length === 0) return unspoken('The text contains nothing that can be spoken.')
+    const answer = await speaker.ask({ type: 'speak', sentences: phonemes.sentences, voice: chosen }, signal)
+    if (answer.type !== 'spoken') {
+      return unspoken(answer.type === 'failed' ? answer.reason : 'The model returned no audio.')
+    }
+    return { ok: true, recording: { data: answer.wav, mediaType: 'audio/wav', extension: 'wav' }, by: speechModel }
+  }
+
   return {
-    canTranscribe: () => isInstalled('whisper-tiny'),
-    /** Only WAV and OGG with Opus: the caller converts others to WAV. */
-    async transcribe(data: Uint8Array, signal: AbortSignal): Promise<Transcription> {
-      const answer = await listener.ask({ type: 'transcribe', recording: data }, signal)
+    transcriptionModel,
+    /**
+     * Only WAV and OGG with Opus: the caller converts others to WAV. `language` is the expected one; a clearly different
+     * one is recognized too.
+     */
+    async transcribe(
+      recording: Uint8Array,
+      { language, signal }: { language: string | null; signal: AbortSignal },
+    ): Promise<Transcription> {
+      const model = transcriptionModel()
+      if (model === undefined) return { ok: false, reason: 'The transcription model is not installed.' }
+      const answer = await listenerOf(model).ask({ type: 'transcribe', recording, language }, signal)
       if (answer.type === 'transcribed') {
-        return { ok: true, text: answer.text, by: transcriptionModel, seconds: answer.seconds }
+        const { text, seconds, language: found } = answer
+        return { ok: true, text, by: model, seconds, ...(found !== null && { language: found }) }
       }
       return { ok: false, reason: answer.type === 'failed' ? answer.reason : 'The model returned no text.' }
     },
     whyNotSpeak,
-    async speak({ text, voice: wanted, signal }: SpeechRequest): Promise<Spoken> {
+    /** False for a language that the model was not made for. */
+    speaks: (language: string) => kokoroVoiceFor(null, language) !== undefined,
+    /** In the order of the calls: the second sentence never holds up the first. */
+    async speak(request: SpeechRequest): Promise<Spoken> {
       const missing = await whyNotSpeak()
       if (missing !== null) return unspoken(missing)
-      const voice = wanted ?? usualVoice
-      if (!Object.hasOwn(kokoroVoices, voice)) {
-        return unspoken(`There is no voice "${voice}" on this machine: familiar voice status lists them.`)
-      }
-      const phonemes = await phonemize(options, { text, voice, signal })
-      if (!phonemes.ok) return unspoken(phonemes.reason)
-      if (phonemes.sentences.length === 0) return unspoken('The text contains nothing that can be spoken.')
-      const answer = await speaker.ask({ type: 'speak', sentences: phonemes.sentences, voice }, signal)
-      if (answer.type !== 'spoken') {
-        return unspoken(answer.type === 'failed' ? answer.reason : 'The model returned no audio.')
-      }
-      return { ok: true, recording: { data: answer.wav, mediaType: 'audio/wav', extension: 'wav' }, by: speechModel }
+      return await untilAborted(
+        inTurn(() => {
+          request.signal.throwIfAborted()
+          return speakNow(request)
+        }),
+        request.signal,
+      )
+    },
+    /** Loads the models, so that the first sentence does not wait for that. Failures are reported by the first use. */
+    async warm(kinds: { speech: boolean; transcription: boolean }, signal: AbortSignal): Promise<void> {
+      const model = kinds.transcription ? transcriptionModel() : undefined
+      const canSpeak = kinds.speech && (await whyNotSpeak()) === null
+      await Promise.all([
+        model !== undefined && listenerOf(model).ask({ type: 'warm' }, signal),
+        canSpeak && speaker.ask({ type: 'warm' }, signal),
+      ])
     },
     async close(): Promise<void> {
-      await Promise.all([listener.close(), speaker.close()])
+      await Promise.all([...listeners.values(), speaker].map((child) => child.close()))
     },
   }
 }
 
+/** The wanted voice if it speaks this language; otherwise the usual one of the language. Undefined if there is none. */
+function kokoroVoiceFor(wanted: string | null, language: string | null): string | undefined {
+  if (wanted !== null && !Object.hasOwn(kokoroVoices, wanted)) return undefined
+  if (language === null) return wanted ?? usualVoice
+  if (wanted !== null && languageOfVoice(wanted) === language) return wanted
+  return Object.keys(kokoroVoices).find((voice) => languageOfVoice(voice) === language)
+}
+
+const noSuchVoice = (name: string) =>
+  `There is no voice "${name}" on this machine: familiar voice status lists them.`
 export const noLocalVoice = 'There is no voice model on this machine. To get one: familiar voice install --speech'
-export const transcriptionModel = 'whisper-tiny'
 export const speechModel = 'kokoro-82m'
 
 export type StartVoiceChild = (events: ModelChildEvents<FromVoiceProcess>) => ModelChild<ToVoiceProcess>
@@ -67,13 +123,15 @@ const idleMs = 5 * 60_000
 const patienceMs = 120_000
 
 const closed: ChildAnswer = { type: 'failed', reason: 'Familiar is stopping.' }
+/** Its caller does not wait any more. */
+const abandoned: ChildAnswer = { type: 'failed', reason: 'Canceled.' }
 
 /** A model in a separate process, started by the first request and stopped after idle minutes. */
 export function createAskedChild(options: { start: StartVoiceChild; clock: Clock }) {
   const { start, clock } = options
   const inTurn = createTurnstile(1)
   let child: { process: ModelChild<ToVoiceProcess>; isReady: boolean } | undefined
-  let current: { work: ToVoiceProcess; settle(answer: ChildAnswer): void } | undefined
+  let current: { work: VoiceWork; settle(answer: ChildAnswer): void; isSent: boolean } | undefined
   let isClosed = false
   let ending = Promise.resolve()
   let stopTimer = () => {}
@@ -82,7 +140,9 @@ export function createAskedChild(options: { start: StartVoiceChild; clock: Clock
     child ??= startProcess()
     child.process.setBusy(true)
     watch()
-    if (child.isReady && current) child.process.send(current.work)
+    if (!child.isReady || !current) return
+    current.isSent = true
+    child.process.send(current.work)
   }
 
   function startProcess(): NonNullable<typeof child> {
@@ -128,17 +188,18 @@ export function createAskedChild(options: { start: StartVoiceChild; clock: Clock
     stopTimer = clock.after(patienceMs, () => void own?.process.end())
   }
 
-  async function work(asked: ToVoiceProcess, signal: AbortSignal): Promise<ChildAnswer> {
+  async function work(asked: VoiceWork, signal: AbortSignal): Promise<ChildAnswer> {
     signal.throwIfAborted()
     if (isClosed) return closed
-    const { promise, resolve, reject } = Promise.withResolvers<ChildAnswer>()
+    const { promise, resolve } = Promise.withResolvers<ChildAnswer>()
     const onAbort = () => {
-      // It cannot stop in the middle of a window.
-      endChild()
-      reject(signal.reason)
+      // The process keeps its model: it skips the rest of the request and answers, which frees it for the next one.
+      if (own.isSent) child?.process.send({ type: 'cancel' })
+      else resolve(abandoned)
     }
     signal.addEventListener('abort', onAbort, { once: true })
-    current = { work: asked, settle: resolve }
+    const own = { work: asked, settle: resolve, isSent: false }
+    current = own
     advance()
     try {
       return await promise
@@ -157,8 +218,11 @@ export function createAskedChild(options: { start: StartVoiceChild; clock: Clock
   }
 
   return {
-    /** One at a time, in order. Failures are returned as `failed`; only the signal's reason is thrown. */
-    ask: (asked: ToVoiceProcess, signal: AbortSignal): Promise<ChildAnswer> =>
+    /**
+     * One at a time, in order. Failures are returned as `failed`; only the signal's reason is thrown, at once. An aborted
+     * request leaves the process and its model in place.
+     */
+    ask: (asked: VoiceWork, signal: AbortSignal): Promise<ChildAnswer> =>
       untilAborted(
         inTurn(() => work(asked, signal)),
         signal,
@@ -174,15 +238,21 @@ export function createAskedChild(options: { start: StartVoiceChild; clock: Clock
   }
 }
 
-/** Messages to the child: one request at a time, the next one after the answer. */
-export type ToVoiceProcess =
-  | { type: 'transcribe'; recording: Uint8Array }
+/** A request to the child: one at a time, the next one after the answer. */
+export type VoiceWork =
+  | { type: 'transcribe'; recording: Uint8Array; language: string | null }
   /** Sentences in the model's phonemes. */
   | { type: 'speak'; sentences: readonly string[]; voice: string }
+  /** Runs the model once, which loads all of it. */
+  | { type: 'warm' }
+
+/** `cancel`: the current request is not needed any more; it is still answered. */
+export type ToVoiceProcess = VoiceWork | { type: 'cancel' }
 
 export type ChildAnswer =
-  | { type: 'transcribed'; text: string; seconds: number }
+  | { type: 'transcribed'; text: string; seconds: number; language: string | null }
   | { type: 'spoken'; wav: Uint8Array }
+  | { type: 'warm' }
   /** For display to the user. */
   | { type: 'failed'; reason: string }
 
@@ -196,10 +266,11 @@ export type FromVoiceProcess =
 
 export type VoiceKind = 'transcription' | 'speech'
 
-export function startVoiceChild(kind: VoiceKind, folder: string): StartVoiceChild {
+/** `model` is the folder of the transcription model. */
+export function startVoiceChild(kind: VoiceKind, folder: string, model = ''): StartVoiceChild {
   const command = {
     program: new URL('./voice-child.ts', import.meta.url),
-    args: [kind, folder],
+    args: [kind, folder, model],
     // Kokoro declares a newer operator set (ai.onnx.ml 5) than this runtime supports, but uses none of it.
     environment: { ALLOW_RELEASED_ONNX_OPSET_ONLY: '0' },
   }

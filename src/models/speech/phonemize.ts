@@ -73,13 +73,13 @@ export function toModelPhonemes(spoken: string, language: LanguageLetter): strin
 
 /** The espeak-ng language of each language, and its Kokoro voices by the first letter of their names. */
 const languages = {
-  a: { espeak: 'en-us', name: 'American English' },
-  b: { espeak: 'en-gb', name: 'British English' },
-  e: { espeak: 'es', name: 'Spanish' },
-  f: { espeak: 'fr-fr', name: 'French' },
-  h: { espeak: 'hi', name: 'Hindi' },
-  i: { espeak: 'it', name: 'Italian' },
-  p: { espeak: 'pt-br', name: 'Brazilian Portuguese' },
+  a: { espeak: 'en-us', code: 'en' },
+  b: { espeak: 'en-gb', code: 'en' },
+  e: { espeak: 'es', code: 'es' },
+  f: { espeak: 'fr-fr', code: 'fr' },
+  h: { espeak: 'hi', code: 'hi' },
+  i: { espeak: 'it', code: 'it' },
+  p: { espeak: 'pt-br', code: 'pt' },
 } as const
 
 type LanguageLetter = keyof typeof languages
@@ -87,6 +87,11 @@ type LanguageLetter = keyof typeof languages
 function languageOf(voice: string): LanguageLetter {
   const [letter = ''] = voice
   return letter in languages ? (letter as LanguageLetter) : 'a'
+}
+
+/** The language that a Kokoro voice was made for. */
+export function languageOfVoice(voice: string): string {
+  return languages[languageOf(voice)].code
 }
 
 /** A run of words and the mark that follows it. */

@@ -1,3 +1,5 @@
+import { setImmediate } from 'node:timers/promises'
+
 /** The type of a recording by its first bytes: declared types are often wrong. */
 export function kindOfRecording(data: Uint8Array): 'wav' | 'ogg' | 'other' {
   const begin = wordAt(data, 0)
@@ -240,4 +242,83 @@ const readers: Record<string, (view: DataView, at: number) => number> = {
 
 function wordAt(data: Uint8Array, at: number, length = 4): string {
   return String.fromCharCode(...data.subarray(at, at + length))
+}
+
+/** How many zero crossings of the ideal filter are kept on each side. */
+const reach = 24
+/** Slightly below half the rate, to leave space for the transition band. */
+const passed = 0.94
+
+/** Resamples by a windowed sinc: nothing above the new limit is aliased. */
+export function resample({ samples, rate }: Sound, wanted: number): Sound {
+  if (rate === wanted) return { samples, rate }
+  const divisor = greatestDivisor(rate, wanted)
+  const up = wanted / divisor
+  const down = rate / divisor
+  const cutoff = passed * Math.min(1, wanted / rate)
+  const half = Math.ceil(reach / cutoff)
+  // The positions between two samples repeat after `up` of them, and so do the weights.
+  const weights: Float32Array[] = []
+  const output = new Float32Array(Math.floor((samples.length * up) / down))
+  for (let index = 0; index < output.length; index += 1) {
+    const phase = (index * down) % up
+    const center = (index * down - phase) / up
+    weights[phase] ??= weightsAt(phase / up, { half, cutoff })
+    output[index] = weighted(samples, center - half + 1, weights[phase])
+  }
+  return { samples: output, rate: wanted }
+}
+
+function weighted(samples: Float32Array, from: number, weights: Float32Array): number {
+  let sum = 0
+  const begin = Math.max(0, -from)
+  const end = Math.min(weights.length, samples.length - from)
+  for (let tap = begin; tap < end; tap += 1) sum += (samples[from + tap] ?? 0) * (weights[tap] ?? 0)
+  return sum
+}
+
+function weightsAt(offset: number, { half, cutoff }: { half: number; cutoff: number }): Float32Array {
+  const weights = Float32Array.from({ length: half * 2 }, (_, tap) => {
+    const distance = tap - half + 1 - offset
+    const x = Math.PI * distance * cutoff
+    const sinc = distance === 0 ? 1 : Math.sin(x) / x
+    const share = distance / half
+    // Blackman's window.
+    return sinc * (0.42 + 0.5 * Math.cos(Math.PI * share) + 0.08 * Math.cos(2 * Math.PI * share))
+  })
+  // Preserves a constant level.
+  const sum = weights.reduce((total, weight) => total + weight, 0)
+  return weights.map((weight) => weight / sum)
+}
+
+function greatestDivisor(a: number, b: number): number {
+  return b === 0 ? a : greatestDivisor(b, a % b)
+}
+
+const noteRate = 48_000
+/** The encoder declares this many samples as not to be played. */
+const preSkip = 3_840
+
+/**
+ * A WAV recording as a voice note: Ogg with Opus, which phones and messengers play. Null for other recordings. In parts of a
+ * second, so that nothing else waits for the whole of it.
+ */
+export async function toVoiceNote(wav: Uint8Array): Promise<Uint8Array | null> {
+  const heard = readWav(wav)
+  if (!heard.ok) return null
+  const { default: createEncoder } = await import('@audio/encode-opus')
+  const { samples } = resample(heard.sound, noteRate)
+  const padded = new Float32Array(preSkip + samples.length)
+  padded.set(samples, preSkip)
+  const encoder = await createEncoder({ sampleRate: noteRate, channels: 1, bitrate: 32, application: 'voip' })
+  try {
+    const pages: Uint8Array[] = []
+    for (let from = 0; from < padded.length; from += noteRate) {
+      pages.push(encoder.encode([padded.subarray(from, from + noteRate)]))
+      await setImmediate()
+    }
+    return Buffer.concat([...pages, encoder.flush()])
+  } finally {
+    encoder.free()
+  }
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { loudness, makeTone } from '../../../test/support/made-sound.ts'
-import { resample } from './whisper.ts'
+import { resample } from './recordings.ts'
 
 /** Without the ends, where half of the filter is outside. */
 const middle = (samples: Float32Array) => samples.subarray(800, -800)

@@ -3,13 +3,21 @@ import { type AllowedHost, portOf } from '../../security/network/destinations.ts
 import { type GuardedFetch, stayAtOrigin } from '../../security/network/guarded-fetch.ts'
 import { type LocalVoice, noLocalVoice, speechModel } from './local-voice.ts'
 import type { Machine } from './phonemize.ts'
-import { fetchProblem, type SpeechRequest, type SpeechSettings, type Spoken, unspoken } from './speech.ts'
+import {
+  fetchProblem,
+  languageCode,
+  languageName,
+  type SpeechRequest,
+  type SpeechSettings,
+  type Spoken,
+  unspoken,
+} from './speech.ts'
 import { kokoroVoices } from './voice-parts.ts'
 
 interface SpeakerNeeds extends Machine {
   /** Read at every use, so that a reload takes effect at once. */
   settings: () => SpeechSettings
-  local: Pick<LocalVoice, 'speak' | 'whyNotSpeak'> | null
+  local: Pick<LocalVoice, 'speak' | 'speaks' | 'warm' | 'whyNotSpeak'> | null
   /** A guarded fetch that also reaches these hosts of the owner's network. */
   fetchReaching: (hosts: readonly AllowedHost[]) => GuardedFetch
   /** The address of another ElevenLabs-compatible server. */
@@ -41,27 +49,52 @@ export function createSpeaker(needs: SpeakerNeeds) {
         }
       }
     },
+    /** Loads what speaks, so that the first sentence does not wait for it. */
+    async warm(signal: AbortSignal): Promise<void> {
+      if (settings().provider === 'local') await local?.warm({ speech: true, transcription: false }, signal)
+    },
     /** The origin that texts are sent to; null if they stay on this machine. */
     destination: () => speechDestination(settings(), elevenLabs),
-    /** If `voice` is null, that of the settings. Throws only the signal's reason. */
-    async speak({ voice, ...rest }: SpeechRequest): Promise<Spoken> {
+    /**
+     * If `voice` is null, that of the settings. The language is that of the text, or the given one if the text is too short to
+     * tell. Throws only the signal's reason.
+     */
+    async speak({ voice, language: expected = null, ...rest }: SpeechRequest): Promise<Spoken> {
       const { provider, apiKey, voice: usual } = settings()
-      const request = { ...rest, voice: voice ?? usual }
+      if (provider === 'off') return unspoken(off)
+      const language = await languageOfText(rest.text, expected)
+      const request = { ...rest, voice: voice ?? usual, language }
       switch (provider) {
-        case 'off':
-          return unspoken(off)
         case 'elevenlabs': {
           const url = new URL(elevenLabs)
           const fetch = fetchReaching([{ host: url.hostname, port: portOf(url) }])
           return await speakByElevenLabs({ fetch, apiKey, origin: elevenLabs }, request)
         }
-        case 'local':
-          return local ? await local.speak(request) : unspoken(noLocalVoice)
+        case 'local': {
+          if (!local) return unspoken(noLocalVoice)
+          if (language === null || local.speaks(language)) return await local.speak(request)
+          const spoken = await speakBySystem(needs, { ...request, voice: null })
+          if (!spoken.ok) return spoken
+          const name = languageName(language)
+          return { ...spoken, notice: `${speechModel} has no voice for ${name}. ${spoken.by} speaks it.` }
+        }
         case 'system':
           return await speakBySystem(needs, request)
       }
     },
   }
+}
+
+/** A shorter text is often mistaken. */
+const tellingLetters = 12
+
+/** The language of a text; `expected` where the text does not show it. Null if it is unknown. */
+async function languageOfText(text: string, expected: string | null): Promise<string | null> {
+  const hint = languageCode(expected)
+  if ((text.match(/\p{L}/gu)?.length ?? 0) < tellingLetters) return hint
+  const { eld } = await import('eld/small')
+  const found = eld.detect(text)
+  return found.isReliable() ? languageCode(found.language) : hint
 }
 
 /** The destination of texts. The owner configured the service, so it counts as declared. */
@@ -115,19 +148,43 @@ function describeStatus(status: number): string {
   return status >= 500 ? `ElevenLabs is unavailable (${status}).` : `ElevenLabs rejected the request (${status}).`
 }
 
-/** Each program's arguments for reading text from standard input and writing WAV to standard output. */
-const programs: Record<string, (program: string, voice: string | null) => [string, ...string[]]> = {
-  'espeak-ng': (program, voice) => [program, '--stdin', '--stdout', ...(voice ? ['-v', voice] : [])],
-  espeak: (program, voice) => [program, '--stdin', '--stdout', ...(voice ? ['-v', voice] : [])],
-  // It can only write to files.
-  say: (program, voice) => [
-    '/bin/sh',
-    '-c',
-    'd=$(mktemp -d) && "$@" -o "$d/said.wav" && cat "$d/said.wav"; status=$?; rm -rf "$d"; exit $status',
-    'sh',
-    ...[program, '--file-format=WAVE', '--data-format=LEI16@22050', '-f', '-'],
-    ...(voice ? ['-v', voice] : []),
-  ],
+type Command = [string, ...string[]]
+
+interface SystemProgram {
+  /** Reads text from standard input and writes WAV to standard output. */
+  command(program: string, voice: string | null): Command
+  /** Lists its voices, optionally only those of a language. */
+  list(program: string, language: string): Command
+  /** The voice of a language in the list. */
+  find(list: string, language: string): string | undefined
+}
+
+const espeak: SystemProgram = {
+  command: (program, voice) => [program, '--stdin', '--stdout', ...(voice ? ['-v', voice] : [])],
+  list: (program, language) => [program, `--voices=${language}`],
+  // The first line has the names of the columns.
+  find: (list, language) => (list.trim().split('\n').length > 1 ? language : undefined),
+}
+
+const programs: Record<string, SystemProgram> = {
+  'espeak-ng': espeak,
+  espeak,
+  say: {
+    // It can only write to files.
+    command: (program, voice) => [
+      '/bin/sh',
+      '-c',
+      'd=$(mktemp -d) && "$@" -o "$d/said.wav" && cat "$d/said.wav"; status=$?; rm -rf "$d"; exit $status',
+      'sh',
+      ...[program, '--file-format=WAVE', '--data-format=LEI16@22050', '-f', '-'],
+      ...(voice ? ['-v', voice] : []),
+    ],
+    list: (program) => [program, '-v', '?'],
+    find(list, language) {
+      const lines = list.split('\n').map((line) => /^(\S.*?)\s+([a-z]{2,3})[_-]\S+\s+#/.exec(line))
+      return lines.find((parts) => parts?.[2] === language)?.[1]
+    },
+  },
 }
 
 const noSystemVoice =
@@ -144,22 +201,43 @@ async function findSystemVoice({ searchPath }: Machine): Promise<{ name: string;
   return undefined
 }
 
-/** The system's voice. The text is passed by standard input, so it cannot act as an option. */
-export async function speakBySystem(machine: Machine, { text, voice, signal }: SpeechRequest): Promise<Spoken> {
+/**
+ * The system's voice. The text is passed by standard input, so it cannot act as an option. A voice of another language is
+ * replaced by one of the text's language.
+ */
+export async function speakBySystem(machine: Machine, request: SpeechRequest): Promise<Spoken> {
+  const { text, language = null, signal } = request
   const found = await findSystemVoice(machine)
-  const command = found && programs[found.name]
-  if (!command) return unspoken(noSystemVoice)
-  const outcome = await machine.runChild({
-    argv: command(found.path, voice),
-    environment: { PATH: machine.searchPath, LANG: 'C.UTF-8' },
-    workingDirectory: '/',
-    stdin: Buffer.from(text),
-    limits,
-    signal,
-  })
+  const program = found && programs[found.name]
+  if (!program) return unspoken(noSystemVoice)
+  const run = (argv: Command, stdin: string) =>
+    machine.runChild({
+      argv,
+      environment: { PATH: machine.searchPath, LANG: 'C.UTF-8' },
+      workingDirectory: '/',
+      stdin: Buffer.from(stdin),
+      limits,
+      signal,
+    })
+  const voice = await voiceFor(request.voice, language)
+  if (voice === undefined) {
+    return unspoken(`${found.name} has no voice for ${languageName(language ?? '')}. The text was not spoken.`)
+  }
+  const outcome = await run(program.command(found.path, voice), text)
   const isSound = Buffer.from(outcome.stdout.subarray(0, 4)).toString() === 'RIFF'
   if (outcome.end.kind !== 'exited' || outcome.end.code !== 0 || !isSound) {
     return unspoken(`${found.name} could not speak the text${voice ? `: it may not know the voice ${voice}` : ''}.`)
   }
   return { ok: true, recording: { data: outcome.stdout, mediaType: 'audio/wav', extension: 'wav' }, by: found.name }
+
+  /** Undefined if there is none for this language. */
+  async function voiceFor(wanted: string | null, spoken: string | null): Promise<string | null | undefined> {
+    // Without a voice the programs speak English, or the language of the system.
+    if (spoken === null || (wanted === null && spoken === 'en') || languageCode(wanted) === spoken) return wanted
+    if (!program || !found) return undefined
+    const { stdout } = await run(program.list(found.path, spoken), '')
+    const known = program.find(Buffer.from(stdout).toString('utf8'), spoken)
+    // A voice with a name may be of any language.
+    return known ?? (wanted !== null && languageCode(wanted) === null ? wanted : undefined)
+  }
 }

@@ -6,16 +6,19 @@ import type { Logger } from '../../base/logger.ts'
 import { findProgram } from '../../base/processes.ts'
 import { type AllowedHost, portOf } from '../../security/network/destinations.ts'
 import type { GuardedFetch } from '../../security/network/guarded-fetch.ts'
-import { type LocalVoice, transcriptionModel } from './local-voice.ts'
+import type { LocalVoice } from './local-voice.ts'
 import type { Machine } from './phonemize.ts'
-import { kindOfRecording, maxSeconds } from './recordings.ts'
+import { kindOfRecording, maxSeconds, readWav, secondsOf } from './recordings.ts'
 import { fetchProblem, type Transcription } from './speech.ts'
+import { hasSpeech } from './speech-gate.ts'
+import { whisperNames } from './voice-parts.ts'
 
 export interface TranscriptionSettings {
   /** `auto`: the model on this machine if there is one. */
   provider: 'auto' | 'local' | 'openai-compatible' | 'off'
   baseUrl: string | null
   apiKey: string | null
+  /** Of the service, or of this machine. */
   model: string | null
 }
 
@@ -32,9 +35,19 @@ interface TranscriberNeeds extends Machine {
 const off = 'Transcription is switched off: provider = "off" in [voice.transcription] of familiar.toml.'
 const notInstalled = 'No transcription model is installed. To get one: familiar voice install --transcription'
 
+/** `model` is the one that the settings name. */
+function hintFor(model: string | null): string {
+  if (model === null) return notInstalled
+  const isKnown = whisperNames.some((name) => name === model)
+  if (!isKnown) return `model = "${model}" in [voice.transcription] is unknown: use ${whisperNames.join(', ')}.`
+  return `The transcription model ${model} is not installed. To get it: familiar voice install --model ${model}`
+}
+
 interface Recording {
   data: Uint8Array
   mediaType: string
+  /** The expected language ("de"), if it is known. */
+  language?: string | null
   signal: AbortSignal
 }
 
@@ -48,13 +61,14 @@ export function createTranscriber(needs: TranscriberNeeds) {
     const { provider, model } = settings()
     if (provider === 'off') return { by: null, hint: off }
     if (provider === 'openai-compatible') return { by: model ?? provider }
-    return local.canTranscribe() ? { by: transcriptionModel } : { by: null, hint: notInstalled }
+    const found = local.transcriptionModel()
+    return found === undefined ? { by: null, hint: hintFor(model) } : { by: found }
   }
 
-  async function byModelHere({ data, signal }: Recording): Promise<Transcription> {
+  async function byModelHere({ data, language = null, signal }: Recording): Promise<Transcription> {
     const readable = kindOfRecording(data) === 'other' ? await convertRecording(needs, { data, signal }) : data
     // If ffmpeg could not read it, it is passed on unchanged: the reader reports the supported formats.
-    return await local.transcribe(readable ?? data, signal)
+    return await local.transcribe(readable ?? data, { language, signal })
   }
 
   async function byService(recording: Recording): Promise<Transcription> {
@@ -62,6 +76,8 @@ export function createTranscriber(needs: TranscriberNeeds) {
     if (baseUrl === null || model === null) {
       return { ok: false, reason: 'base_url and model are needed in [voice.transcription].' }
     }
+    const sound = kindOfRecording(recording.data) === 'wav' ? readWav(recording.data) : undefined
+    if (sound?.ok && !hasSpeech(sound.sound)) return { ok: true, text: '', by: model, seconds: secondsOf(sound.sound) }
     const url = new URL(baseUrl)
     const fetch = fetchReaching([{ host: url.hostname, port: portOf(url) }])
     return await transcribeByService({ fetch, baseUrl, apiKey, model }, recording)
@@ -69,6 +85,12 @@ export function createTranscriber(needs: TranscriberNeeds) {
 
   return {
     status,
+    /** Loads the model, so that the first recording does not wait for it. */
+    async warm(signal: AbortSignal): Promise<void> {
+      const { provider } = settings()
+      const isHere = provider === 'auto' || provider === 'local'
+      if (isHere) await local.warm({ speech: false, transcription: true }, signal)
+    },
     /** Never throws because of a recording's content: unreadable or too long ones are returned as failures. */
     async transcribe(recording: Recording): Promise<Transcription> {
       const able = status()

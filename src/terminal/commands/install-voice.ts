@@ -15,19 +15,24 @@ import {
   markOf,
   type VoicePart,
   voiceParts,
+  whisperNames,
 } from '../../models/speech/voice-parts.ts'
 import { portOf } from '../../security/network/destinations.ts'
 import { createGuardedFetch } from '../../security/network/guarded-fetch.ts'
-import { CommandError, type CommandHandler } from '../command.ts'
-import { definedVariables, type Environment, runProgram } from '../local-home.ts'
+import { type CommandContext, CommandError, type CommandHandler } from '../command.ts'
+import { definedVariables, type Environment, requireConfig, runProgram } from '../local-home.ts'
+import { writeSetting } from './config.ts'
 import { findNpm } from './models.ts'
 
 /** The only place where voice files are fetched. */
-export const installVoice: CommandHandler<{ speech?: boolean; transcription?: boolean }> = async (context, input) => {
+export const installVoice: CommandHandler<{ speech?: boolean; transcription?: boolean; model?: string }> = async (
+  context,
+  input,
+) => {
   const { homePath, env, output, signal } = context
   const directory = homePaths(homePath).voice
   const isInstalled = createInstalledParts(directory, systemClock())
-  const wanted = voiceParts.filter(({ use }) => input[use] || !(input.speech || input.transcription))
+  const wanted = wantedParts(input)
   const parts: { name: string; state: 'there' | 'installed' }[] = []
   for (const part of wanted) {
     if (isInstalled(part.name)) {
@@ -42,11 +47,40 @@ export const installVoice: CommandHandler<{ speech?: boolean; transcription?: bo
     const seconds = ((performance.now() - startedAt) / 1_000).toFixed(1)
     if (!input.json) output.print(`${part.name} is installed (${seconds} s).`)
   }
-  if (input.json) output.printJson({ directory, parts })
-  else if (wanted.some(({ use }) => use === 'speech')) {
-    output.note(`To let Familiar speak with it: ${output.commandLine('config set tools.tts.provider local')}`)
-  }
+  const changed = await useInstalled(context, input.model, wanted)
+  if (input.json) output.printJson({ directory, parts, changed })
+  else for (const line of changed) output.print(`Set ${line} in familiar.toml.`)
   return undefined
+}
+
+/** Everything, or what was named. Of the transcription models only one. */
+function wantedParts(input: { speech?: boolean; transcription?: boolean; model?: string }): VoicePart[] {
+  const isNamed = Boolean(input.speech || input.transcription || input.model)
+  const uses = { speech: input.speech || !isNamed, transcription: input.transcription || input.model || !isNamed }
+  const others = whisperNames.filter((name) => name !== (input.model ?? 'whisper-tiny'))
+  return voiceParts.filter(({ name, use }) => uses[use] && !others.some((other) => other === name))
+}
+
+/** Puts the installed parts into use. A voice or service that the user chose stays. Returns the changed settings. */
+async function useInstalled(
+  context: CommandContext,
+  model: string | undefined,
+  wanted: readonly VoicePart[],
+): Promise<string[]> {
+  const { config } = requireConfig({ homePath: context.homePath, env: context.env })
+  const changed: string[] = []
+  async function set(key: string, value: string): Promise<void> {
+    await writeSetting(context, key.split('.'), [value])
+    changed.push(`${key} = "${value}"`)
+  }
+  if (wanted.some(({ use }) => use === 'speech') && config.tools.tts.provider === 'system') {
+    await set('tools.tts.provider', 'local')
+  }
+  const { transcription } = config.voice
+  if (model !== undefined && transcription.provider !== 'openai-compatible' && transcription.model !== model) {
+    await set('voice.transcription.model', model)
+  }
+  return changed
 }
 
 interface InstallRequest extends Omit<SourceRequest, 'folder'> {

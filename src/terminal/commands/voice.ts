@@ -1,10 +1,11 @@
 import { existsSync } from 'node:fs'
-import { readFile, rm } from 'node:fs/promises'
-import { extname, resolve } from 'node:path'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { extname, join, resolve } from 'node:path'
 import { systemClock } from '../../base/clock.ts'
 import { writeFileAtomically } from '../../base/files.ts'
 import { silentLogger } from '../../base/logger.ts'
-import { createRunChild } from '../../base/processes.ts'
+import { createRunChild, findProgram } from '../../base/processes.ts'
 import { formatProblems } from '../../daemon/config/config.ts'
 import { loadConfig } from '../../daemon/config/load-config.ts'
 import { homePaths } from '../../daemon/home-paths.ts'
@@ -25,7 +26,9 @@ import {
   isConfirmed,
   textOrInput,
 } from '../command.ts'
+import { definedVariables, requireConfig, runProgram } from '../local-home.ts'
 import { runnableHere } from '../output.ts'
+import { writeSetting } from './config.ts'
 
 const mediaTypes: Readonly<Record<string, string>> = {
   '.wav': 'audio/wav',
@@ -71,7 +74,12 @@ export async function withVoice<T>(
     runChild: createRunChild({ clock }),
     searchPath: environment.PATH ?? '/usr/local/bin:/usr/bin:/bin',
   }
-  const local = createLocalVoice({ ...machine, folder: homePaths(homePath).voice, clock })
+  const local = createLocalVoice({
+    ...machine,
+    folder: homePaths(homePath).voice,
+    clock,
+    transcriptionModel: () => config.voice.transcription.model,
+  })
   const opened: GuardedFetch[] = []
   const fetchReaching = (allowedHosts: readonly AllowedHost[]) => {
     const fetch = createGuardedFetch({ allowedHosts })
@@ -103,6 +111,10 @@ export const removeVoice: CommandHandler<{ yes?: boolean }> = async (context, in
   const question = `Remove ${directory} with all voice models?`
   if (wasThere && !(await isConfirmed(context, input, question))) return exitCodes.failed
   await rm(directory, { recursive: true, force: true })
+  const { config } = requireConfig(context)
+  if (wasThere && config.tools.tts.provider === 'local') {
+    await writeSetting(context, ['tools', 'tts', 'provider'], ['system'])
+  }
   return output.report(
     input.json,
     { directory, removed: wasThere },
@@ -110,11 +122,18 @@ export const removeVoice: CommandHandler<{ yes?: boolean }> = async (context, in
   )
 }
 
-export const sayText: CommandHandler<{ text: string; out?: string; voice?: string; local?: boolean }> = async (
-  context,
-  input,
-) => {
+interface SayInput {
+  text: string
+  out?: string
+  voice?: string
+  local?: boolean
+  yes?: boolean
+}
+
+/** Plays it, or writes it to a file. An existing file is never overwritten without a word. */
+export const sayText: CommandHandler<SayInput> = async (context, input) => {
   const { output, signal } = context
+  const player = input.out === undefined ? await findPlayer(context) : undefined
   const text = (await textOrInput(context, input.text)).trim()
   if (text === '') throw new CommandError('No text given.', { code: 'bad_request' })
   // A voice of the configuration belongs to the provider of the configuration.
@@ -124,10 +143,58 @@ export const sayText: CommandHandler<{ text: string; out?: string; voice?: strin
   )
   if (!spoken.ok) throw new CommandError(spoken.reason, { code: 'unavailable' })
   const { data, extension } = spoken.recording
-  const path = resolve(input.out ?? `speech.${extension}`)
+  if (spoken.notice) output.note(spoken.notice)
+  if (player) {
+    const folder = await mkdtemp(join(tmpdir(), 'familiar-say-'))
+    try {
+      const file = join(folder, `speech.${extension}`)
+      await writeFile(file, data)
+      await play(context, player(file))
+    } finally {
+      await rm(folder, { recursive: true, force: true })
+    }
+    return output.report(input.json, { path: null, by: spoken.by, bytes: data.length }, '')
+  }
+  const path = resolve(input.out ?? '')
+  if (existsSync(path) && !(await isConfirmed(context, input, `Overwrite ${path}?`))) return exitCodes.failed
   await writeFileAtomically(path, data, 0o644)
   return output.report(input.json, { path, by: spoken.by, bytes: data.length }, path)
 }
+
+/** Programs that play a file, and their arguments. */
+const players: Readonly<Record<string, readonly string[]>> = {
+  afplay: [],
+  'pw-play': [],
+  paplay: [],
+  aplay: ['-q'],
+  ffplay: ['-nodisp', '-autoexit', '-loglevel', 'error'],
+  mpv: ['--no-video', '--really-quiet'],
+  play: ['-q'],
+}
+
+async function findPlayer({ env }: CommandContext): Promise<(file: string) => [string, ...string[]]> {
+  for (const [name, args] of Object.entries(players)) {
+    const program = await findProgram([name], env.PATH ?? '')
+    if (program !== undefined) return (file) => [program, ...args, file]
+  }
+  throw new CommandError('No program that plays audio was found.', {
+    code: 'unavailable',
+    hint: 'Write it to a file instead: --out speech.wav. On Debian and Ubuntu, alsa-utils has a player.',
+  })
+}
+
+async function play({ env, signal }: CommandContext, argv: [string, ...string[]]): Promise<void> {
+  const environment = definedVariables(env)
+  const { isFine, outcome } = await runProgram({ argv, environment, workingDirectory: '/', wallMs: playMs, signal })
+  if (isFine) return
+  const [reason = 'it gave no reason'] = Buffer.from(outcome.stderr).toString('utf8').trim().split('\n')
+  throw new CommandError(`${argv[0]} could not play the audio: ${reason}`, {
+    code: 'unavailable',
+    hint: 'Write it to a file instead: --out speech.wav',
+  })
+}
+
+const playMs = 30 * 60_000
 
 export const showVoice: CommandHandler<object> = async (context, input) => {
   const { homePath, output } = context

@@ -304,8 +304,8 @@ Without a command, "familiar mcp" lists the servers in a terminal, and serves if
 
 const voiceGroup: CommandSpec = {
   summary: 'Local speech: install, speak, transcribe',
-  notes: `To let Familiar speak with the local voice, set provider = "local" under [tools.tts] in familiar.toml.
-Transcription needs no setting.`,
+  notes: `"voice install" also lets Familiar speak with the local voice, if the voice of the system was in use; "voice remove"
+goes back to it. Larger transcription models make fewer mistakes, above all in other languages than English, and are slower.`,
   commands: {
     status: command('Show speech engines and installed models', voice('showVoice'), {
       aliases: ['list', 'ls'],
@@ -319,19 +319,23 @@ Transcription needs no setting.`,
         options: [
           option('--speech', 'Text to speech: Kokoro-82M, 89 MB'),
           option('--transcription', 'Speech to text: whisper-tiny, 29 MB'),
+          option('--model <name>', 'Speech to text with this model: whisper-base is 52 MB, whisper-small 166 MB', {
+            choices: ['whisper-tiny', 'whisper-base', 'whisper-small'],
+          }),
         ],
-        examples: ['voice install', 'voice install --transcription'],
+        examples: ['voice install', 'voice install --transcription', 'voice install --model whisper-base'],
         createsHome: true,
       },
     ),
-    say: command('Speak a text into an audio file', voice('sayText'), {
+    say: command('Speak a text, aloud or into an audio file', voice('sayText'), {
       args: { '<text>': 'The text; - reads standard input' },
       options: [
-        option('-o, --out <file>', 'Target file (default: speech.wav or speech.mp3)'),
+        option('-o, --out <file>', 'Write the audio to this file instead of playing it'),
         option('--voice <name>', 'Another voice than the configured one'),
         option('--local', 'Use the local model, whatever the configuration says'),
+        option('-y, --yes', 'Overwrite the file without asking'),
       ],
-      examples: ['voice say "Good morning" --local --voice bf_emma -o morning.wav'],
+      examples: ['voice say "Good morning"', 'voice say "Good morning" --local --voice bf_emma -o morning.wav'],
       createsHome: true,
     }),
     transcribe: command('Transcribe an audio file', voice('transcribeFile'), {

@@ -17,6 +17,7 @@ type Channel = Parameters<typeof createTelegramChannel>[0]
 
 export const deafTranscriber: Transcriber = {
   status: () => ({ by: null, hint: 'no model for speech is installed (familiar voice install)' }),
+  warm: async () => undefined,
   transcribe: async () => ({ ok: false, reason: 'no model' }),
   close: async () => undefined,
 }
