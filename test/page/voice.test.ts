@@ -14,7 +14,7 @@ import { espeak, makeSpokenFile } from './support/spoken-file.ts'
 const question = 'What is the weather like in Vienna?'
 
 if (chromiumPath !== undefined && espeak !== undefined) {
-  const spoken = makeSpokenFile(question, { before: 0.8, after: 2.5 })
+  const spoken = makeSpokenFile(question, { before: 0.8, cough: 3.5, after: 4 })
   tellBrowser(['--use-fake-device-for-media-stream', `--use-file-for-fake-audio-capture=${spoken}`])
   afterAll(() => rmSync(dirname(spoken), { recursive: true }))
 }
@@ -73,8 +73,8 @@ async function openVoicePage(
   return { ...opened, recordings: transcription.recordings, asked }
 }
 
-const microphone = (page: Page) => page.getByRole('button', { name: 'Hold to talk' })
-const handsFree = (page: Page) => page.getByRole('button', { name: 'Hands-free voice' })
+const talk = (page: Page) => page.getByRole('button', { name: 'Talk' })
+const call = (page: Page) => page.getByRole('dialog', { name: 'Voice call' })
 const state = (page: Page, text: string) => page.getByRole('region', { name: 'Voice' }).getByText(text, { exact: true })
 
 describePage('voice in the page', () => {
@@ -83,13 +83,14 @@ describePage('voice in the page', () => {
   spokenIt('CHAN-3 speech while the button is held is sent, and the reply is spoken', async () => {
     const { page, fake, recordings, asked } = await openVoicePage()
     fake.reply({ text: 'It is **sunny**. See [the forecast](https://example.org/x).\n\n```\nnot.this\n```' })
-    await microphone(page).hover()
+    await talk(page).hover()
     await page.mouse.down()
     await state(page, 'Hearing you').waitFor()
     await page.mouse.up()
     await page.getByRole('log').getByText(question).waitFor()
     await page.getByRole('log').getByText('It is sunny.').waitFor()
     await state(page, 'Speaking').waitFor()
+    expect(await page.evaluate('sounds.some((sound) => !sound.paused)')).toBe(true)
     // It is over when all is said, and nothing listens any more.
     await page.getByRole('region', { name: 'Voice' }).waitFor({ state: 'hidden' })
     expect(asked).toEqual(['It is sunny.', 'See the forecast.'])
@@ -105,7 +106,7 @@ describePage('voice in the page', () => {
     const { page, fake, asked } = await openVoicePage({ understood: [question, 'No, in Graz!', ''] })
     const sentences = Array.from({ length: 30 }, (_, index) => `This is sentence number ${index + 1} of many.`)
     fake.reply([{ text: sentences.join(' ') }, { text: 'Rain.' }])
-    await handsFree(page).click()
+    await talk(page).dispatchEvent('click')
     await state(page, 'Speaking').waitFor()
     // The microphone plays the question again, into the middle of the answer.
     await page.getByRole('log').getByText('No, in Graz!').waitFor()
@@ -149,7 +150,7 @@ describePage('voice in the page', () => {
     fake.reply([{ text: 'Hello.' }, { text: 'It is sunny.' }])
     await say(page, 'Hi')
     await page.getByRole('log').getByText('Hello.').waitFor()
-    await handsFree(page).click()
+    await talk(page).dispatchEvent('click')
     await state(page, 'Listening').waitFor()
     await page.evaluate('hide()')
     await expect.poll(() => asked, { timeout: 20_000 }).toContain('It is sunny.')
@@ -168,11 +169,11 @@ describePage('voice in the page', () => {
 
   it('CHAN-3 a blocked microphone and missing recognition say what to do', async () => {
     const refused = await openVoicePage({ isAllowed: false })
-    await handsFree(refused.page).click()
+    await talk(refused.page).dispatchEvent('click')
     await refused.page.getByText('allow the microphone').waitFor()
 
     const deaf = await openVoicePage({ toml: '' })
-    await handsFree(deaf.page).click()
+    await talk(deaf.page).dispatchEvent('click')
     await deaf.page.getByText('familiar voice install').waitFor()
     await deaf.page.getByRole('button', { name: 'Dismiss' }).click()
     await deaf.page.getByRole('region', { name: 'Voice' }).waitFor({ state: 'hidden' })
@@ -181,7 +182,7 @@ describePage('voice in the page', () => {
   it('CHAN-3 the browser’s recognition is used once it is chosen, and its own voice does not interrupt', async () => {
     const { page, fake, asked } = await openVoicePage({ init: recognising })
     fake.reply([{ text: 'The train to Vienna leaves at nine.' }, { text: 'Then at ten.' }])
-    await handsFree(page).click()
+    await talk(page).dispatchEvent('click')
     await page.getByText('send your speech to their vendor').waitFor()
     await page.getByRole('button', { name: 'Use the browser' }).click()
     await state(page, 'Listening').waitFor()
@@ -196,8 +197,9 @@ describePage('voice in the page', () => {
     await state(page, 'Speaking').waitFor()
     await page.evaluate(`hear('no, the one later', false)`)
     await state(page, 'Hearing you').waitFor()
-    expect(await page.evaluate('isCancelled')).toBe(true)
+    expect(await page.evaluate('isHeld')).toBe(true)
     await page.evaluate(`hear('No, the one later', true)`)
+    expect(await page.evaluate('isCancelled')).toBe(true)
     await page.getByRole('log').getByText('No, the one later').waitFor()
     await expect.poll(() => page.evaluate('saying.at(-1).text')).toBe('Then at ten.')
     await page.evaluate('saying.at(-1).onend()')
@@ -205,14 +207,69 @@ describePage('voice in the page', () => {
     expect(asked).toEqual([])
   })
 
-  spokenIt('CHAN-3 PAGE-4 two presses work instead of holding the button', async () => {
-    const { page, fake } = await openVoicePage()
-    fake.reply({ text: 'Sunny.' })
-    await microphone(page).dispatchEvent('click')
+  spokenIt('VOICE-3 a cough makes the reply wait, and it continues where it was', async () => {
+    const { page, fake, recordings, asked } = await openVoicePage({ understood: [question, ''] })
+    const sentences = Array.from({ length: 30 }, (_, index) => `This is sentence number ${index + 1} of many.`)
+    fake.reply({ text: sentences.join(' ') })
+    await talk(page).dispatchEvent('click')
+    await state(page, 'Speaking').waitFor()
     await state(page, 'Hearing you').waitFor()
-    await microphone(page).dispatchEvent('click')
-    await page.getByRole('log').getByText(question).waitFor()
-    await page.getByRole('log').getByText('Sunny.').waitFor()
+    // It waits at its place.
+    await expect.poll(() => page.evaluate('sounds.at(-1).paused')).toBe(true)
+    const at = Number(await page.evaluate('sounds.length')) - 1
+    const place = Number(await page.evaluate(`sounds[${at}].currentTime`))
+    await state(page, 'Speaking').waitFor()
+    await expect.poll(() => page.evaluate(`sounds[${at}].ended`)).toBe(true)
+    expect(await page.evaluate(`sounds[${at}].currentTime`)).toBeGreaterThan(place)
+    // The recognition was not asked about the cough: a model would have found words in it.
+    expect(recordings).toHaveLength(1)
+    await expect.poll(() => asked.length).toBeGreaterThan(3)
+    expect(asked).toEqual(sentences.slice(0, asked.length))
+  })
+
+  spokenIt('VOICE-8 a call shows tool calls and is answered by voice', async () => {
+    const { page, fake, asked } = await openVoicePage({ understood: [question, 'yes', ''] })
+    const command = 'echo spoken-$((40+2))'
+    fake.respondWith(({ bytes }) => {
+      if (bytes.includes('spoken-42')) return { text: 'It is done.' }
+      return { text: 'I need a command.', toolCalls: [{ name: 'exec', input: { command, host: true } }] }
+    })
+    await talk(page).press('Enter')
+    await call(page).getByText('Say “yes” or “no”, or press a button.').waitFor()
+    await call(page).getByRole('button', { name: 'Allow once' }).waitFor()
+    // The question comes again from the microphone, and this time it is understood as an answer.
+    await call(page).getByRole('log').getByText('It is done.').waitFor({ timeout: 40_000 })
+    await call(page).getByText('spoken-42', { exact: true }).waitFor()
+    await expect.poll(() => asked.at(-1)).toBe('It is done.')
+  })
+
+  it('VOICE-8 PAGE-4 a call is muted, paused, hidden and ended by the keyboard', async () => {
+    const { page } = await openVoicePage({ init: recognising })
+    await page.evaluate(`localStorage.setItem('familiar.voice', JSON.stringify({ ears: 'browser' }))`)
+    await page.reload()
+    await talk(page).press('Enter')
+    await state(page, 'Listening').waitFor()
+    await call(page).getByRole('button', { name: 'Mute' }).press('Enter')
+    await state(page, 'Microphone off').waitFor()
+    await page.evaluate(`hear('Not for you', true)`)
+    await call(page).getByRole('button', { name: 'Unmute' }).press('Enter')
+    await state(page, 'Listening').waitFor()
+    await call(page).getByRole('button', { name: 'Pause', exact: true }).press('Enter')
+    await state(page, 'Paused').waitFor()
+    await call(page).getByRole('button', { name: 'Continue', exact: true }).press('Enter')
+    await state(page, 'Listening').waitFor()
+    await call(page).getByRole('button', { name: 'Back to the conversation' }).press('Enter')
+    await call(page).waitFor({ state: 'hidden' })
+    await state(page, 'Listening').waitFor()
+    await page.getByRole('button', { name: 'Show the call' }).press('Enter')
+    await call(page).getByRole('button', { name: 'End', exact: true }).press('Enter')
+    await call(page).waitFor({ state: 'hidden' })
+    await page.getByRole('region', { name: 'Voice' }).waitFor({ state: 'hidden' })
+    await page
+      .getByText('What can I do')
+      .or(page.getByRole('combobox', { name: 'Message' }))
+      .first()
+      .waitFor()
   })
 
   it.each(['light', 'dark'] as const)(
@@ -226,7 +283,7 @@ describePage('voice in the page', () => {
         expect(await findFaults(page)).toEqual([])
         expect(await sidewaysBy(page)).toBe(0)
       }
-      await handsFree(page).press('Enter')
+      await talk(page).press('Enter')
       await page.getByRole('heading', { name: 'Which speech recognition?' }).waitFor()
       await expectNoFault()
       await page.getByRole('button', { name: 'Use the browser' }).press('Enter')
@@ -235,7 +292,7 @@ describePage('voice in the page', () => {
       await expectNoFault()
 
       await page.getByRole('button', { name: 'Voice settings' }).press('Enter')
-      const dialog = page.getByRole('dialog', { name: 'Voice' })
+      const dialog = page.getByRole('dialog', { name: 'Voice', exact: true })
       await dialog.getByLabel(/^Speed/).press('ArrowRight')
       await dialog.getByText('Speed: 1.1×').waitFor()
       await expectNoFault()
@@ -265,9 +322,15 @@ const recognising = `
     recogniser.onresult({ resultIndex: 0, results: [{ isFinal, 0: { transcript } }] })
   globalThis.saying = []
   globalThis.isCancelled = false
+  globalThis.isHeld = false
   Object.defineProperty(globalThis, 'speechSynthesis', { value: {
     getVoices: () => [{ voiceURI: 'here', name: 'Here', lang: 'en-US', localService: true }],
-    speak: (utterance) => saying.push(utterance),
+    speak: (utterance) => {
+      saying.push(utterance)
+      queueMicrotask(() => utterance.onstart?.())
+    },
+    pause: () => { isHeld = true },
+    resume: () => { isHeld = false },
     cancel: () => { isCancelled = true },
     addEventListener: () => undefined,
     removeEventListener: () => undefined,

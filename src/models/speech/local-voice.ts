@@ -111,8 +111,7 @@ function kokoroVoiceFor(wanted: string | null, language: string | null): string 
   return Object.keys(kokoroVoices).find((voice) => languageOfVoice(voice) === language)
 }
 
-const noSuchVoice = (name: string) =>
-  `There is no voice "${name}" on this machine: familiar voice status lists them.`
+const noSuchVoice = (name: string) => `There is no voice "${name}" on this machine: familiar voice status lists them.`
 export const noLocalVoice = 'There is no voice model on this machine. To get one: familiar voice install --speech'
 export const speechModel = 'kokoro-82m'
 

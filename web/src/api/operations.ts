@@ -164,4 +164,5 @@ export const paths = {
   'voice.speak': 'POST /voice/speak',
   'voice.status': 'GET /voice',
   'voice.transcribe': 'POST /voice/transcribe',
+  'voice.warm': 'POST /voice/warm',
 } as const

@@ -1,4 +1,4 @@
-import { useCallback, useEffect, useRef, useState } from 'react'
+import { lazy, Suspense, useCallback, useEffect, useRef, useState } from 'react'
 import type { PageSession } from '../../../src/protocol/page.ts'
 import { call } from '../api/call.ts'
 import { Button, IconButton, Menu } from '../components/controls.tsx'
@@ -22,6 +22,9 @@ import { refreshSessions, useSessions } from './sessions.tsx'
 import { useConversation } from './use-conversation.ts'
 import { useOutgoing } from './use-outgoing.ts'
 import { NoModelBanner, Welcome } from './welcome.tsx'
+
+// Loaded with the first call.
+const CallView = lazy(() => import('../voice/call-view.tsx'))
 
 function ChatHeader({ session, isCutOff }: { session: PageSession; isCutOff: boolean }) {
   const toasts = useToasts()
@@ -193,6 +196,18 @@ export function ChatScreen() {
         </ChatActionsProvider>
       )}
       <VoiceBar voice={voice} />
+      {voice.isCall && (
+        <SendChoiceContext value={sendChoice}>
+          <Suspense>
+            <CallView
+              voice={voice}
+              conversation={opened.conversation}
+              sessionId={sessionId}
+              title={session?.title ?? session?.contact ?? agent_name}
+            />
+          </Suspense>
+        </SendChoiceContext>
+      )}
       <Composer
         options={
           <ComposerOptions

@@ -18,7 +18,7 @@ import { usesLetterKeys } from '../palette/shortcuts.ts'
 import { formatList } from '../strings/format.ts'
 import { t } from '../strings/strings.ts'
 import type { Voice } from '../voice/use-voice.ts'
-import { VoiceButtons } from '../voice/voice-controls.tsx'
+import { VoiceButton } from '../voice/voice-controls.tsx'
 import { SuggestionList, useSlashCommands, useSuggestions } from './suggestions.tsx'
 
 /** In bytes. */
@@ -303,7 +303,7 @@ export function Composer(props: ComposerProps) {
                 <Icon name="stop" />
               </IconButton>
             )}
-            <VoiceButtons voice={voice} />
+            <VoiceButton voice={voice} />
             <IconButton
               label={t.common.send}
               kind="main"

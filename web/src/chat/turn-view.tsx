@@ -145,7 +145,8 @@ function titleOf({ name, result }: ToolPart): { title: string; icon: IconName } 
 }
 
 /** A tool call: one line that expands to its input and result. */
-function ToolView({ tool, sessionId }: { tool: ToolPart; sessionId: string | null }) {
+export function ToolView(props: { tool: ToolPart; sessionId: string | null; startsOpen?: boolean }) {
+  const { tool, sessionId, startsOpen = false } = props
   // It was not made: after the approval it is made by a later call.
   if (tool.approval) return <Approval approval={tool.approval} />
   const { title, icon } = titleOf(tool)
@@ -164,6 +165,7 @@ function ToolView({ tool, sessionId }: { tool: ToolPart; sessionId: string | nul
           detail={tool.name === 'ask_user' ? '' : (isRunning && newest(tool.progress)) || summary(tool.input)}
           isActive={isRunning}
           isBad={tool.result?.isError === true}
+          startsOpen={startsOpen && overlay !== null}
           opensWhileActive={known?.opensWhileRunning === true}
         >
           {overlay}

@@ -11,6 +11,8 @@ export interface Ears {
   close(): void
   /** Familiar is speaking: recognized words may be its own. */
   setGuarded(isGuarded: boolean): void
+  /** Nothing that is heard counts. */
+  setMuted(isMuted: boolean): void
 }
 
 export interface EarsListener {
@@ -58,9 +60,17 @@ export function createBrowserEars({ language, said }: { language(): string; said
       let isClosed = false
       let isFinishing = false
       let isGuarded = false
+      let isMuted = false
+      /** The listener was told of speech, and not yet of its end. */
+      let isHearing = false
       let understood = ''
       /** Includes interim results: some browsers end without a final one. */
       let words = ''
+
+      function end(text: string): void {
+        isHearing = false
+        listener.onUtterance(text)
+      }
 
       function close(): void {
         isClosed = true
@@ -80,20 +90,35 @@ export function createBrowserEars({ language, said }: { language(): string; said
           setGuarded(guarded) {
             isGuarded = guarded
           },
+          setMuted(muted) {
+            isMuted = muted
+          },
         })
       }
       // Noise and Familiar's own voice start like this too: while it speaks, only other words count.
-      recognizer.onspeechstart = () => !isClosed && !isGuarded && listener.onSpeech()
+      recognizer.onspeechstart = () => {
+        if (isClosed || isGuarded || isMuted) return
+        isHearing = true
+        listener.onSpeech()
+      }
       recognizer.onresult = (event) => {
         const { whole, part } = wordsOf(event)
         const news = `${whole} ${part}`.trim()
-        if (isClosed || news === '' || (isGuarded && isEcho(news, said()))) return
+        if (isClosed || isMuted || news === '') return
+        if (isGuarded && isEcho(news, said())) {
+          // The reply waits for the end.
+          if (isHearing && whole.trim() !== '') end('')
+          return
+        }
         if (mode === 'hold') {
           understood = `${understood} ${whole}`.trim()
           words = `${understood} ${part}`.trim()
           listener.onWords(words)
-        } else if (whole.trim() !== '') listener.onUtterance(whole.trim())
-        else listener.onWords(news)
+        } else if (whole.trim() !== '') end(whole.trim())
+        else {
+          isHearing = true
+          listener.onWords(news)
+        }
       }
       recognizer.onerror = ({ error, message }) => {
         if (isClosed || error === 'no-speech' || error === 'aborted') return
@@ -109,7 +134,7 @@ export function createBrowserEars({ language, said }: { language(): string; said
         if (isClosed) return
         if (isFinishing) return listener.onUtterance(words)
         // It ends after a period of silence without a recognized word.
-        if (isOpen && mode === 'hands_free') listener.onUtterance('')
+        if (isOpen && mode === 'hands_free') end('')
         setTimeout(() => !isClosed && recognizer.start(), pauseMs)
       }
       recognizer.start()

@@ -3,18 +3,35 @@ import type { TurnItem, TurnPart } from '../chat/conversation.ts'
 import { t } from '../strings/strings.ts'
 import { takeSentences } from './sentences.ts'
 
-/** Says texts aloud. `prepare` may take time, as where a server makes the sound; `play` ends with the sound or with the signal. */
-export interface SpeakingVoice {
-  prepare(text: string, signal: AbortSignal): Promise<{ play(signal: AbortSignal): Promise<void> }>
+/** One sentence, ready to be played. */
+interface Speech {
+  /** Ends with the sound or with the signal. `onSound` is called when sound comes out. */
+  play(signal: AbortSignal, onSound: () => void): Promise<void>
+  pause(): void
+  resume(): void
 }
+
+/** Says texts aloud. `prepare` may take time, as where a server makes the sound. */
+export interface SpeakingVoice {
+  prepare(text: string, signal: AbortSignal): Promise<Speech>
+}
+
+/** `preparing`: there is something to say, and no sound yet. */
+export type MouthState = 'silent' | 'preparing' | 'sounding' | 'held'
 
 export interface Mouth {
   /** Queues a sentence; `owner` names the turn or text that it belongs to. */
   say(text: string, owner: string): void
   /** Stops at once and drops the rest. */
   cut(): void
-  /** Whose words are being said or about to be; null where it is silent. */
+  /** Stops at once and keeps the rest, until `resume` or `cut`. */
+  hold(): void
+  resume(): void
+  state(): MouthState
+  /** Whose words are being said or about to be; null where there are none. */
   owner(): string | null
+  /** The sentence that is being said or about to be; empty where there is none. */
+  sentence(): string
   /** The last spoken sentences, newest last: the microphone may pick them up as an echo. */
   recent(): string
   subscribe(listener: () => void): () => void
@@ -23,11 +40,10 @@ export interface Mouth {
 interface Queued {
   text: string
   owner: string
-  prepared?: ReturnType<SpeakingVoice['prepare']>
+  prepared?: Promise<Speech>
+  isReady?: true
 }
 
-/** One sentence is said while the next is made ready. */
-const preparedAtOnce = 2
 const recentLength = 600
 
 /** The page has one voice. Texts are spoken one after the other. */
@@ -40,6 +56,10 @@ export function createMouth(needs: {
   let queue: Queued[] = []
   let stopping = new AbortController()
   let isRunning = false
+  let isSounding = false
+  /** Resolves when the voice may continue; undefined while it may. */
+  let held: PromiseWithResolvers<void> | undefined
+  let current: Speech | undefined
   let recent = ''
   /** When one sentence fails, the rest of the text is dropped: it would fail too. */
   let failed: string | null = null
@@ -48,17 +68,38 @@ export function createMouth(needs: {
     for (const listener of listeners) listener()
   }
 
+  function prepare(entry: Queued, signal: AbortSignal): Promise<Speech> {
+    entry.prepared ??= needs.voice().then((voice) => voice.prepare(entry.text, signal))
+    entry.prepared.then(
+      () => {
+        entry.isReady = true
+      },
+      // Rejects for callers that wait. After a cut there are none.
+      () => undefined,
+    )
+    return entry.prepared
+  }
+
+  /** The first sentence, and after it the second: side by side, the second could be ready first. */
   function prepareNext(signal: AbortSignal): void {
-    for (const entry of queue.slice(0, preparedAtOnce)) {
-      entry.prepared ??= needs.voice().then((voice) => voice.prepare(entry.text, signal))
-      // Reject for callers that wait. After a cut there are none.
-      entry.prepared.catch(() => undefined)
-    }
+    const [first] = queue
+    if (!first) return
+    void prepare(first, signal).then(
+      () => {
+        const [now, second] = queue
+        if (!signal.aborted && now === first && second) void prepare(second, signal)
+      },
+      () => undefined,
+    )
   }
 
   function reset(): void {
     queue = []
     isRunning = false
+    isSounding = false
+    current = undefined
+    held?.resolve()
+    held = undefined
     stopping.abort()
     stopping = new AbortController()
   }
@@ -67,14 +108,27 @@ export function createMouth(needs: {
     try {
       for (let entry = queue[0]; entry; entry = queue[0]) {
         prepareNext(signal)
-        const sound = await entry.prepared
+        // Between two sentences that are ready it does not fall silent.
+        if (!entry.isReady && isSounding) {
+          isSounding = false
+          tell()
+        }
+        const sound = await prepare(entry, signal)
+        await held?.promise
         if (signal.aborted) return
         recent = `${recent} ${entry.text}`.slice(-recentLength)
-        await sound?.play(signal)
+        current = sound
+        await sound.play(signal, () => {
+          if (signal.aborted || held) return
+          isSounding = true
+          tell()
+        })
         if (signal.aborted) return
+        current = undefined
         queue.shift()
       }
       isRunning = false
+      isSounding = false
     } catch (error) {
       if (signal.aborted) return
       failed = queue[0]?.owner ?? null
@@ -87,7 +141,8 @@ export function createMouth(needs: {
   return {
     say(text, owner) {
       if (owner === failed) return
-      queue.push({ text, owner })
+      const pieces = queue.length === 0 ? splitOpening(text) : [text]
+      queue.push(...pieces.map((piece) => ({ text: piece, owner })))
       prepareNext(stopping.signal)
       if (!isRunning) {
         isRunning = true
@@ -97,17 +152,53 @@ export function createMouth(needs: {
     },
     cut() {
       failed = null
+      held?.resolve()
+      held = undefined
       if (!isRunning) return
       reset()
       tell()
     },
+    hold() {
+      if (held || !isRunning) return
+      held = Promise.withResolvers()
+      isSounding = false
+      current?.pause()
+      tell()
+    },
+    resume() {
+      if (!held) return
+      held.resolve()
+      held = undefined
+      if (current) {
+        isSounding = true
+        current.resume()
+      }
+      tell()
+    },
+    state: () => (!isRunning ? 'silent' : held ? 'held' : isSounding ? 'sounding' : 'preparing'),
     owner: () => queue[0]?.owner ?? null,
+    sentence: () => queue[0]?.text ?? '',
     recent: () => recent,
     subscribe(listener) {
       listeners.add(listener)
       return () => void listeners.delete(listener)
     },
   }
+}
+
+/** The first sound comes as soon as this much of a text is made. */
+const longestOpening = 60
+const shortestPiece = 12
+
+/** A long first sentence in two, where a speaker pauses. */
+export function splitOpening(text: string): string[] {
+  if (text.length <= longestOpening) return [text]
+  for (const { index } of text.matchAll(/[,;:–—](?=\s)/g)) {
+    const end = index + 1
+    if (end > longestOpening * 2) break
+    if (end >= shortestPiece && text.length - end >= shortestPiece) return [text.slice(0, end), text.slice(end).trim()]
+  }
+  return [text]
 }
 
 /** Those that speak on this machine come first; the others send the text to their maker. */
@@ -127,18 +218,23 @@ export function createBrowserVoice(voice: SpeechSynthesisVoice, rate: () => numb
   return {
     async prepare(text) {
       return {
-        play: (signal) =>
+        pause: () => speechSynthesis.pause(),
+        resume: () => speechSynthesis.resume(),
+        play: (signal, onSound) =>
           new Promise((resolve, reject) => {
             const utterance = new SpeechSynthesisUtterance(text)
             utterance.voice = voice
             utterance.lang = voice.lang
             utterance.rate = rate()
             const cut = () => {
+              // A paused voice would keep the rest of its queue.
+              speechSynthesis.resume()
               speechSynthesis.cancel()
               resolve()
             }
             if (signal.aborted) return resolve()
             signal.addEventListener('abort', cut, { once: true })
+            utterance.onstart = onSound
             utterance.onend = () => {
               signal.removeEventListener('abort', cut)
               resolve()
@@ -156,31 +252,56 @@ export function createBrowserVoice(voice: SpeechSynthesisVoice, rate: () => numb
 }
 
 /** The daemon makes the sound, of which the page plays one sentence after the other. */
-export function createDaemonVoice(name: string | null, rate: () => number): SpeakingVoice {
+export function createDaemonVoice(options: {
+  name: string | null
+  /** Of the conversation, for texts that are too short to show theirs. */
+  language: string
+  rate: () => number
+  /** Another voice had to be used. */
+  onNotice(notice: string): void
+}): SpeakingVoice {
+  const { name, language, rate, onNotice } = options
   return {
     async prepare(text, signal) {
-      const response = await callRaw('voice.speak', { text, voice: name ?? undefined }, { signal })
-      const sound = await response.blob()
-      return { play: (stop) => play(sound, rate(), stop) }
+      const response = await callRaw('voice.speak', { text, voice: name ?? undefined, language }, { signal })
+      const notice = response.headers.get('x-voice-notice')
+      if (notice) onNotice(decodeURIComponent(notice))
+      return createSound(await response.blob(), rate())
     },
   }
 }
 
-async function play(sound: Blob, rate: number, signal: AbortSignal): Promise<void> {
-  const address = URL.createObjectURL(sound)
-  const audio = new Audio(address)
-  audio.playbackRate = rate
-  try {
-    await new Promise<void>((resolve, reject) => {
-      if (signal.aborted) return resolve()
-      signal.addEventListener('abort', () => resolve(), { once: true })
-      audio.onended = () => resolve()
-      audio.onerror = () => reject(new Error(t.voice.browserCouldPlayAudio))
-      audio.play().catch(reject)
-    })
-  } finally {
-    audio.pause()
-    URL.revokeObjectURL(address)
+function createSound(sound: Blob, rate: number): Speech {
+  const audio = new Audio()
+  let isPaused = false
+  return {
+    pause() {
+      isPaused = true
+      audio.pause()
+    },
+    resume() {
+      isPaused = false
+      void audio.play().catch(() => undefined)
+    },
+    async play(signal, onSound) {
+      const address = URL.createObjectURL(sound)
+      audio.src = address
+      audio.playbackRate = rate
+      try {
+        await new Promise<void>((resolve, reject) => {
+          if (signal.aborted) return resolve()
+          signal.addEventListener('abort', () => resolve(), { once: true })
+          audio.onplaying = onSound
+          audio.onended = () => resolve()
+          audio.onerror = () => reject(new Error(t.voice.browserCouldPlayAudio))
+          // A pause before the beginning rejects as well.
+          audio.play().catch((error: unknown) => !isPaused && reject(error))
+        })
+      } finally {
+        audio.pause()
+        URL.revokeObjectURL(address)
+      }
+    },
   }
 }
 

@@ -40,53 +40,104 @@ async function openMicrophone(options: {
   }
 }
 
-/** Records speech; the daemon transcribes it. */
-export const openRecordedEars: OpenEars = async (mode, listener, outer) => {
-  const closing = new AbortController()
-  const signal = AbortSignal.any([outer, closing.signal])
-  /** One after the other, in the order in which they were said. */
-  let earlier: Promise<void> = Promise.resolve()
-
-  function write(samples: Float32Array): void {
-    earlier = earlier.then(async () => {
-      try {
-        const text = await transcribe(toWav(samples, heardRate), signal)
-        if (!signal.aborted) listener.onUtterance(text)
-      } catch (error) {
-        if (!signal.aborted) listener.onProblem(toProblem(error))
-      }
-    })
-  }
-
-  const utterances = createUtterances(mode === 'hold', {
-    onBegin: listener.onSpeech,
-    onLevel: listener.onLevel,
-    onEnd(samples) {
-      listener.onPause()
-      write(samples)
-    },
-  })
-  let isFinished = false
-  await openMicrophone({
-    onSamples: (samples) => !isFinished && utterances.push(samples),
-    onLost: () => !signal.aborted && listener.onProblem({ kind: 'no_microphone', detail: '' }),
-    signal,
-  })
-  return {
-    finish() {
-      isFinished = true
-      const samples = utterances.finish()
-      if (samples) write(samples)
-      else listener.onUtterance('')
-    },
-    close: () => closing.abort(),
-    setGuarded: utterances.setGuarded,
-  }
+/** A transcription that began at a pause: it is ready sooner if the pause turns out to be the end. */
+interface Draft {
+  text: Promise<string>
+  cancel(): void
 }
 
-async function transcribe(wav: Uint8Array<ArrayBuffer>, signal: AbortSignal): Promise<string> {
-  const { text } = await call('voice.transcribe', {}, { raw: { mediaType: 'audio/wav', data: wav }, signal })
-  return text
+/** Records speech; the daemon transcribes it. `languages` has the language to expect and gets the one that was heard. */
+export function createRecordedEars(languages: {
+  expected(): string | null
+  onHeard(language: string): void
+}): OpenEars {
+  async function transcribe(samples: Float32Array, signal: AbortSignal): Promise<string> {
+    const data = toWav(samples, heardRate)
+    const input = { language: languages.expected() ?? undefined }
+    const heard = await call('voice.transcribe', input, { raw: { mediaType: 'audio/wav', data }, signal })
+    if (heard.text !== '' && heard.language !== null) languages.onHeard(heard.language)
+    return heard.text
+  }
+
+  return async (mode, listener, outer) => {
+    const closing = new AbortController()
+    const signal = AbortSignal.any([outer, closing.signal])
+    /** One after the other, in the order in which they were said. */
+    let earlier: Promise<void> = Promise.resolve()
+    let draft: Draft | undefined
+    let isMuted = false
+    let isFinished = false
+
+    function begin(samples: Float32Array): Draft {
+      const canceling = new AbortController()
+      const text = transcribe(samples, AbortSignal.any([signal, canceling.signal]))
+      text.catch(() => undefined)
+      return { text, cancel: () => canceling.abort() }
+    }
+
+    function write({ text }: Draft): void {
+      earlier = earlier.then(async () => {
+        try {
+          const heard = await text
+          if (!signal.aborted) listener.onUtterance(heard)
+        } catch (error) {
+          if (!signal.aborted) listener.onProblem(toProblem(error))
+        }
+      })
+    }
+
+    /** The text of everything up to the pause is shown while the user continues. */
+    async function showWords({ text }: Draft): Promise<void> {
+      const words = await text.catch(() => '')
+      if (words !== '' && !signal.aborted && utterances.isSpeaking()) listener.onWords(words)
+    }
+
+    const utterances = createUtterances(mode === 'hold', {
+      onBegin() {
+        if (draft) void showWords(draft)
+        draft = undefined
+        listener.onSpeech()
+      },
+      onLevel: listener.onLevel,
+      onPause(samples) {
+        draft?.cancel()
+        draft = begin(samples)
+      },
+      onContinue() {
+        if (draft) void showWords(draft)
+        draft = undefined
+      },
+      onEnd(samples) {
+        listener.onPause()
+        write(draft ?? begin(samples))
+        draft = undefined
+      },
+    })
+    await openMicrophone({
+      onSamples: (samples) => !isFinished && !isMuted && utterances.push(samples),
+      onLost: () => !signal.aborted && listener.onProblem({ kind: 'no_microphone', detail: '' }),
+      signal,
+    })
+    return {
+      finish() {
+        isFinished = true
+        const samples = utterances.finish()
+        if (samples) write(draft ?? begin(samples))
+        else listener.onUtterance('')
+      },
+      close: () => closing.abort(),
+      setGuarded: utterances.setGuarded,
+      setMuted(muted) {
+        if (muted && !isMuted) {
+          draft?.cancel()
+          draft = undefined
+          utterances.clear()
+          listener.onLevel(0)
+        }
+        isMuted = muted
+      },
+    }
+  }
 }
 
 /** The speech recognition of browsers, which TypeScript has no types for. */

@@ -1,4 +1,4 @@
-import { useEffect, useMemo, useRef, useSyncExternalStore } from 'react'
+import { useEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react'
 import type { VoiceReply } from '../../../src/protocol/channels.ts'
 import { call } from '../api/call.ts'
 import type { Conversation } from '../chat/conversation.ts'
@@ -11,18 +11,18 @@ import {
   type Mouth,
   type SpeakingVoice,
 } from './mouth.ts'
-import { findRecognizer, openRecordedEars } from './recorded-ears.ts'
+import { createRecordedEars, findRecognizer } from './recorded-ears.ts'
 import { takeSentences } from './sentences.ts'
-import { createHoldPress, type HoldPress, useSpeakingFailures } from './voice-controls.tsx'
+import { createHoldPress, type HoldPress, useSpeakingReports } from './voice-controls.tsx'
 import { VoiceFailure } from './voice-problem.tsx'
 import { createVoiceSession, type VoiceSession } from './voice-session.ts'
 import { chooseEars, chooseVoice, voiceSettings } from './voice-settings.ts'
 import type { VoiceState } from './voice-state.ts'
 
-/** Told what went wrong with speaking; the page shows it. */
-let showFailure: (error: unknown) => void = () => undefined
-export function onSpeakingFailure(show: (error: unknown) => void): void {
-  showFailure = show
+/** Told what went wrong with speaking, and that another voice was used; the page shows it. */
+let reports: { failed(error: unknown): void; done(text: string): void } | undefined
+export function onSpeakingReports(show: typeof reports): void {
+  reports = show
 }
 
 let known: Promise<VoiceReply> | undefined
@@ -42,7 +42,18 @@ export function daemonVoice(): Promise<VoiceReply> {
   return known
 }
 
-export const spokenLanguage = () => voiceSettings().language ?? navigator.language
+/** The language that the user spoke last. */
+let heardLanguage: string | null = null
+
+export const spokenLanguage = () => voiceSettings().language ?? heardLanguage ?? navigator.language
+
+/** A notice is shown once, not at every sentence. */
+const noticed = new Set<string>()
+function showNotice(notice: string): void {
+  if (noticed.has(notice)) return
+  noticed.add(notice)
+  reports?.done(notice)
+}
 
 async function speakingVoice(): Promise<SpeakingVoice> {
   const settings = { ...voiceSettings(), language: spokenLanguage() }
@@ -52,18 +63,30 @@ async function speakingVoice(): Promise<SpeakingVoice> {
   const rate = () => voiceSettings().rate
   return found.chosen.by === 'browser'
     ? createBrowserVoice(found.chosen.voice, rate)
-    : createDaemonVoice(found.chosen.name, rate)
+    : createDaemonVoice({ name: found.chosen.name, language: spokenLanguage(), rate, onNotice: showNotice })
 }
 
-export const mouth: Mouth = createMouth({ voice: speakingVoice, onFailure: (error) => showFailure(error) })
+export const mouth: Mouth = createMouth({
+  voice: speakingVoice,
+  onFailure: (error) => reports?.failed(error),
+})
 
 const openBrowserEars = createBrowserEars({ language: spokenLanguage, said: mouth.recent })
+
+const openRecordedEars = createRecordedEars({
+  expected: () => voiceSettings().language ?? heardLanguage,
+  onHeard(language) {
+    heardLanguage = language
+  },
+})
 
 const openEars: OpenEars = async (mode, listener, signal) => {
   const { transcription } = await daemonVoice()
   signal.throwIfAborted()
   const found = chooseEars(voiceSettings(), { hasRecognizer: findRecognizer() !== undefined, daemon: transcription })
   if (!found.ok) throw new VoiceFailure(found.problem)
+  // Loading takes seconds, and the user speaks first. A failure shows when the model is used.
+  void call('voice.warm').catch(() => undefined)
   return found.chosen === 'browser' ? openBrowserEars(mode, listener, signal) : openRecordedEars(mode, listener, signal)
 }
 
@@ -125,6 +148,10 @@ export interface Voice {
   session: VoiceSession
   state: VoiceState
   hold: HoldPress
+  isMuted: boolean
+  /** The conversation fills the screen. */
+  isCall: boolean
+  showCall(isShown: boolean): void
 }
 
 /** Talking by voice in the conversation that is shown; over when another is. */
@@ -134,7 +161,7 @@ export function useVoice(options: {
   onSend(text: string): Promise<boolean>
 }): Voice {
   const { sessionId, conversation, onSend } = options
-  useSpeakingFailures()
+  useSpeakingReports()
   const send = useRef(onSend)
   const shown = useRef(sessionId)
   const isBeginning = useRef(false)
@@ -157,6 +184,9 @@ export function useVoice(options: {
   }, [])
   const { session, hold } = voice
   const state = useSyncExternalStore(session.subscribe, session.state)
+  const isMuted = useSyncExternalStore(session.subscribe, session.isMuted)
+  const [isCallShown, showCall] = useState(true)
+  const isHandsFree = state.kind !== 'off' && state.mode === 'hands_free'
 
   useEffect(() => {
     send.current = onSend
@@ -175,8 +205,11 @@ export function useVoice(options: {
   }, [session, sessionId])
 
   useEffect(() => {
-    if (state.kind === 'off') hold.reset()
+    if (state.kind !== 'off') return
+    hold.reset()
+    showCall(true)
   }, [state.kind, hold])
   useVoiceKeys(voice)
-  return useMemo(() => ({ session, hold, state }), [session, hold, state])
+  const isCall = isHandsFree && isCallShown
+  return useMemo(() => ({ session, hold, state, isMuted, isCall, showCall }), [session, hold, state, isMuted, isCall])
 }

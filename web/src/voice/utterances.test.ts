@@ -15,15 +15,20 @@ function sound(seconds: number, level: number, rate = heardRate): Float32Array {
 function listen(isWhole: boolean) {
   const heard: string[] = []
   const said: Float32Array[] = []
+  let pauses = 0
   const utterances = createUtterances(isWhole, {
     onBegin: () => heard.push('began'),
+    onPause: () => {
+      pauses += 1
+    },
+    onContinue: () => heard.push('continued'),
     onEnd: (samples) => {
       heard.push('ended')
       said.push(samples)
     },
     onLevel: () => undefined,
   })
-  return { utterances, heard, said }
+  return { utterances, heard, said, pauses: () => pauses }
 }
 
 const seconds = (samples: Float32Array | undefined) => (samples?.length ?? 0) / heardRate
@@ -49,9 +54,10 @@ describe('recorded speech', () => {
   })
 
   it('CHAN-3 a pause within a sentence does not end it', () => {
-    const { utterances, heard } = listen(false)
+    const { utterances, heard, pauses } = listen(false)
     for (const piece of [sound(1, 0), sound(0.6, 0.3), sound(0.4, 0), sound(0.6, 0.3)]) utterances.push(piece)
-    expect(heard).toEqual(['began'])
+    expect(heard).toEqual(['began', 'continued'])
+    expect(pauses()).toBe(1)
   })
 
   it('CHAN-3 while Familiar speaks, sound that is hardly louder than the room does not count', () => {

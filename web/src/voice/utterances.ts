@@ -1,7 +1,8 @@
 interface SpeechDetector {
   /** One frame of `frameLength` samples. */
-  push(frame: Float32Array): 'began' | 'ended' | undefined
+  push(frame: Float32Array): 'began' | 'paused' | 'continued' | 'ended' | undefined
   isSpeaking(): boolean
+  clear(): void
   /** While a reply is spoken, only clearly louder sound counts. */
   setGuarded(isGuarded: boolean): void
 }
@@ -12,7 +13,10 @@ const frameLength = 512
 const quietest = 0.01
 const beginFrames = 4
 const guardedBeginFrames = 8
-const endFrames = 25
+/** 0.7 s. */
+const endFrames = 22
+/** 0.3 s: enough to begin the transcription, in case the user has finished. */
+const pauseFrames = 10
 
 /**
  * Detects speech by loudness: sound well above the noise of the room, for longer than a click, until it has been quiet for most of
@@ -29,7 +33,10 @@ function createSpeechDetector(): SpeechDetector {
       const level = loudness(frame)
       const threshold = Math.max(quietest, noise * 3) * (isGuarded ? 2 : 1)
       if (isSpeaking) {
+        const wasPaused = run >= pauseFrames
         run = level < threshold * 0.6 ? run + 1 : 0
+        if (run === 0) return wasPaused ? 'continued' : undefined
+        if (run === pauseFrames) return 'paused'
         if (run < endFrames) return undefined
         isSpeaking = false
         run = 0
@@ -43,6 +50,10 @@ function createSpeechDetector(): SpeechDetector {
       return 'began'
     },
     isSpeaking: () => isSpeaking,
+    clear() {
+      isSpeaking = false
+      run = 0
+    },
     setGuarded(guarded) {
       isGuarded = guarded
     },
@@ -57,11 +68,18 @@ interface Utterances {
   push(samples: Float32Array): void
   /** The sound since the last complete utterance; undefined when there was no speech. */
   finish(): Float32Array | undefined
+  isSpeaking(): boolean
+  /** Drops what was heard so far. */
+  clear(): void
   setGuarded(isGuarded: boolean): void
 }
 
 interface UtteranceListener {
   onBegin(): void
+  /** Perhaps the end. `samples` is everything so far. */
+  onPause(samples: Float32Array): void
+  /** It was not the end. */
+  onContinue(): void
   onEnd(samples: Float32Array): void
   /** How loud it is, 0 to 1. */
   onLevel(level: number): void
@@ -98,6 +116,8 @@ export function createUtterances(isWhole: boolean, listener: UtteranceListener):
       hasSpeech = true
       listener.onBegin()
     }
+    if (change === 'paused') listener.onPause(joined(kept))
+    if (change === 'continued') listener.onContinue()
     if (isWhole) return
     const isOver = change === 'ended' || (hasSpeech && kept.length >= maxFrames)
     if (isOver) listener.onEnd(take())
@@ -115,6 +135,11 @@ export function createUtterances(isWhole: boolean, listener: UtteranceListener):
       const spoke = hasSpeech
       const samples = take()
       return spoke ? samples : undefined
+    },
+    isSpeaking: detector.isSpeaking,
+    clear() {
+      detector.clear()
+      take()
     },
     setGuarded: (isGuarded) => detector.setGuarded(isGuarded),
   }

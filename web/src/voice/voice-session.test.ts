@@ -31,18 +31,31 @@ async function bench(
   const { mode = 'hands_free', isSent = true } = options
   const sent: string[] = []
   const said: string[] = []
-  const ears = { isOpen: false, isGuarded: false }
+  const ears = { isOpen: false, isGuarded: false, isMuted: false }
   let heard: EarsListener | undefined
   let isSpeaking = false
+  let isHeld = false
   let tellMouth: () => void = () => undefined
   const mouth: Mouth = {
     say(text) {
       said.push(text)
       isSpeaking = true
+      tellMouth()
     },
     cut() {
-      isSpeaking = false
+      isSpeaking = isHeld = false
+      tellMouth()
     },
+    hold() {
+      isHeld = isSpeaking
+      tellMouth()
+    },
+    resume() {
+      isHeld = false
+      tellMouth()
+    },
+    state: () => (!isSpeaking ? 'silent' : isHeld ? 'held' : 'sounding'),
+    sentence: () => said.at(-1) ?? '',
     owner: () => (isSpeaking ? 'reply' : null),
     recent: () => said.join(' '),
     subscribe(listener) {
@@ -61,6 +74,9 @@ async function bench(
         },
         setGuarded: (isGuarded) => {
           ears.isGuarded = isGuarded
+        },
+        setMuted: (isMuted) => {
+          ears.isMuted = isMuted
         },
       }
     },
@@ -83,7 +99,7 @@ async function bench(
     isSpeaking = false
     tellMouth()
   }
-  return { session, stop, show, start, finishSpeaking, sent, said, ears, isSpeaking: () => isSpeaking }
+  return { session, stop, show, start, finishSpeaking, sent, said, ears, isSpeaking: () => isSpeaking && !isHeld }
 }
 
 describe('a conversation by voice', () => {
@@ -105,7 +121,7 @@ describe('a conversation by voice', () => {
     expect(session.state().kind).toBe('speaking')
     finishSpeaking()
     expect(session.state().kind).toBe('listening')
-    expect(ears).toEqual({ isOpen: true, isGuarded: false })
+    expect(ears).toEqual({ isOpen: true, isGuarded: false, isMuted: false })
     expect(sent).toEqual(['Hello'])
   })
 
@@ -127,6 +143,53 @@ describe('a conversation by voice', () => {
     heard.onUtterance('Other')
     show(turn('a', 'One. Two. Three.', 'completed'), turn('b', 'Yes.', 'completed'))
     expect(said).toEqual(['One.', 'Yes.'])
+  })
+
+  it('VOICE-3 a cough only pauses the reply: it continues, with what came meanwhile', async () => {
+    const { session, show, start, said, sent, isSpeaking, finishSpeaking } = await bench()
+    const heard = await start()
+    heard.onUtterance('Hello')
+    show(turn('a', 'One. Two'))
+    heard.onSpeech()
+    expect(session.state()).toMatchObject({ kind: 'listening', isHearing: true })
+    expect(isSpeaking()).toBe(false)
+    show(turn('a', 'One. Two. Three.', 'completed'))
+    heard.onPause()
+    heard.onUtterance('')
+    expect(session.state().kind).toBe('speaking')
+    expect(isSpeaking()).toBe(true)
+    expect(said).toEqual(['One.', 'Two.', 'Three.'])
+    expect(sent).toEqual(['Hello'])
+    finishSpeaking()
+    expect(session.state().kind).toBe('listening')
+  })
+
+  it('VOICE-8 paused, it is silent and deaf; then it continues', async () => {
+    const { session, show, start, said, ears, isSpeaking } = await bench()
+    const heard = await start()
+    heard.onUtterance('Hello')
+    show(turn('a', 'One. Two'))
+    session.tell({ type: 'pause' })
+    expect(session.state().kind).toBe('paused')
+    expect(ears.isMuted).toBe(true)
+    expect(isSpeaking()).toBe(false)
+    show(turn('a', 'One. Two. ', 'completed'))
+    expect(said).toEqual(['One.'])
+    session.tell({ type: 'resume' })
+    expect(session.state().kind).toBe('speaking')
+    expect(ears.isMuted).toBe(false)
+    expect(said).toEqual(['One.', 'Two.'])
+  })
+
+  it('VOICE-8 muted, it goes on speaking; the end unmutes', async () => {
+    const { session, show, start, ears, isSpeaking } = await bench()
+    const heard = await start()
+    heard.onUtterance('Hello')
+    session.setMuted(true)
+    show(turn('a', 'One. Two', 'completed'))
+    expect([ears.isMuted, isSpeaking(), session.isMuted()]).toEqual([true, true, true])
+    session.tell({ type: 'end' })
+    expect(session.isMuted()).toBe(false)
   })
 
   it('CHAN-3 its own voice in the microphone is not taken for the user’s', async () => {

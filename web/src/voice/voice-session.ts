@@ -12,6 +12,9 @@ export interface VoiceSession {
   /** The conversation as it is now. */
   follow(conversation: Conversation): void
   subscribe(listener: () => void): () => void
+  /** The microphone is off while the conversation continues. */
+  isMuted(): boolean
+  setMuted(isMuted: boolean): void
   /** How loud the user is, 0 to 1. */
   subscribeLevel(listener: (level: number) => void): () => void
   /** Until the returned function is called, which releases everything. */
@@ -41,13 +44,28 @@ export function createVoiceSession(needs: {
   /** Speech that starts while Familiar speaks may be its own voice. */
   let isOverVoice = false
   let isIgnored = false
+  let isMuted = false
+  /** The ears rest during a pause of the conversation. */
+  let isResting = false
+  /** In the middle of a change, what the mouth tells is not the new state yet. */
+  let isChanging = false
 
   function tell(event: VoiceEvent): void {
+    const { kind } = state
     const next = transition(state, event)
     state = next.state
+    isChanging = true
     for (const command of next.commands) run(command)
+    isChanging = false
+    if (state.kind === 'off') isMuted = isResting = false
     ears?.setGuarded(isSpeaking())
     for (const listener of listeners) listener()
+    // What came in the meantime was not said.
+    if (state.kind !== kind && mayReply(state)) followMouth()
+  }
+
+  function tellEars(): void {
+    ears?.setMuted(isMuted || isResting)
   }
 
   function run(command: VoiceCommand): void {
@@ -62,6 +80,14 @@ export function createVoiceSession(needs: {
         ears?.close()
         ears = undefined
         return
+      case 'rest_ears':
+      case 'wake_ears':
+        isResting = command.do === 'rest_ears'
+        return tellEars()
+      case 'hold_voice':
+        return mouth.hold()
+      case 'resume_voice':
+        return mouth.resume()
       case 'cut_voice':
         mouth.cut()
         for (const turn of turns) reader.skip(turn)
@@ -78,6 +104,7 @@ export function createVoiceSession(needs: {
       const opened = await openEars(mode, listener, signal)
       if (signal.aborted) return opened.close()
       ears = opened
+      tellEars()
       tell({ type: 'opened' })
     } catch (error) {
       if (!signal.aborted) tell({ type: 'failed', problem: toProblem(error) })
@@ -117,10 +144,18 @@ export function createVoiceSession(needs: {
     for (const turn of turns) {
       // Turns from before the voice was switched on are not spoken.
       if (state.kind === 'listening' && !reader.knows(turn.id) && turn.outcome !== undefined) reader.skip(turn)
-      const sentences = reader.next(turn)
-      for (const sentence of sentences) mouth.say(sentence, 'reply')
-      if (sentences.length > 0) tell({ type: 'reply' })
+      for (const sentence of reader.next(turn)) mouth.say(sentence, 'reply')
     }
+  }
+
+  /** The state says what is heard, not what is planned. */
+  function followMouth(): void {
+    if (isChanging) return
+    speak()
+    const sound = mouth.state()
+    if (sound === 'sounding' && mouth.owner() === 'reply' && state.kind !== 'speaking') tell({ type: 'reply' })
+    else if (sound === 'preparing' && state.kind === 'speaking') tell({ type: 'silenced' })
+    lookWhetherQuiet()
   }
 
   function lookWhetherQuiet(): void {
@@ -135,15 +170,20 @@ export function createVoiceSession(needs: {
     tell,
     follow({ items }) {
       turns = items.slice(-lookedAt).filter((item) => item.kind === 'turn')
-      speak()
-      lookWhetherQuiet()
+      followMouth()
+    },
+    isMuted: () => isMuted,
+    setMuted(muted) {
+      isMuted = muted
+      tellEars()
+      for (const listener of listeners) listener()
     },
     subscribe: (one) => subscribed(listeners, one),
     subscribeLevel: (one) => subscribed(levelListeners, one),
     start() {
       const stopWatching = mouth.subscribe(() => {
         ears?.setGuarded(isSpeaking())
-        lookWhetherQuiet()
+        followMouth()
       })
       return () => {
         stopWatching()

@@ -8,7 +8,7 @@ import { t } from '../strings/strings.ts'
 import { browserVoices, onBrowserVoices } from './mouth.ts'
 import { findRecognizer } from './recorded-ears.ts'
 import { daemonVoice, readAloud, spokenLanguage } from './use-voice.ts'
-import { useSpeakingFailures } from './voice-controls.tsx'
+import { useSpeakingReports } from './voice-controls.tsx'
 import { changeVoiceSettings, useVoiceSettings, type VoiceSettings } from './voice-settings.ts'
 
 /** The settings for recognition and voices. */
@@ -18,7 +18,7 @@ export function VoiceSettingsForm() {
   const [error, setError] = useState<Error>()
   const [voices, setVoices] = useState(browserVoices)
   const rateId = useId()
-  useSpeakingFailures()
+  useSpeakingReports()
 
   useEffect(() => onBrowserVoices(() => setVoices(browserVoices())), [])
   useEffect(() => void daemonVoice().then(setDaemon, setError), [])

@@ -104,8 +104,11 @@ export function chooseVoice<T extends KnownVoice>(
   }
   const here = voices.filter(({ localService }) => localService)
   const spoken = language?.slice(0, 2).toLowerCase()
-  const local = here.find(({ lang }) => lang.slice(0, 2).toLowerCase() === spoken) ?? here[0]
+  const local = spoken ? here.find(({ lang }) => lang.slice(0, 2).toLowerCase() === spoken) : here[0]
   if (local) return { ok: true, chosen: { by: 'browser', voice: local } }
+  // The daemon has voices for most languages; a voice of another language is hard to understand.
   if (daemon.by !== null) return { ok: true, chosen: { by: 'daemon', name: null } }
+  const [other] = here
+  if (other) return { ok: true, chosen: { by: 'browser', voice: other } }
   return { ok: false, problem: { kind: 'unable', detail: daemon.hint ?? t.voice.noTextSpeechAvailable } }
 }

@@ -33,9 +33,10 @@ describe('the states of a conversation by voice', () => {
     expect(commands.map((command) => command.do)).toEqual([
       'cut_voice',
       'open_ears',
-      'cut_voice',
+      'hold_voice',
       'finish_ears',
       'close_ears',
+      'cut_voice',
       'send',
       'close_ears',
       'cut_voice',
@@ -58,11 +59,15 @@ describe('the states of a conversation by voice', () => {
     expect(commands.map((command) => command.do)).not.toContain('close_ears')
   })
 
-  it('CHAN-3 speaking while it speaks stops it at once, and it listens', () => {
+  it('VOICE-3 speaking while it speaks makes it wait, and it listens', () => {
     const before = walk(...handsFree, said, { type: 'reply' })
     const next = transition(before.state, { type: 'speech' })
     expect(next.state).toMatchObject({ kind: 'listening', isHearing: true })
-    expect(next.commands).toEqual([{ do: 'cut_voice' }])
+    expect(next.commands).toEqual([{ do: 'hold_voice' }])
+    const words = transition(transition(next.state, { type: 'paused' }).state, said)
+    expect(words.commands.map((command) => command.do)).toEqual(['cut_voice', 'send'])
+    const cough = transition(transition(next.state, { type: 'paused' }).state, { type: 'utterance', text: '' })
+    expect(cough).toEqual({ state: { kind: 'thinking', mode: 'hands_free' }, commands: [{ do: 'resume_voice' }] })
   })
 
   it('CHAN-3 unrecognized speech is not sent', () => {

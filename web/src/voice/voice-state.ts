@@ -3,15 +3,22 @@ import type { VoiceProblem } from './voice-problem.tsx'
 /** `hold`: as long as the button is held, then one answer. `hands_free`: one after the other, until it is ended. */
 export type VoiceMode = 'hold' | 'hands_free'
 
+/** Where it continues when what was heard is no speech. */
+type Before = 'listening' | 'thinking'
+
 export type VoiceState =
   | { kind: 'off'; problem: VoiceProblem | null; wanted: VoiceMode }
   | { kind: 'opening'; mode: VoiceMode }
   /** `words` are the words recognized so far, where the recognition reports them. */
-  | { kind: 'listening'; mode: VoiceMode; isHearing: boolean; words: string }
+  | { kind: 'listening'; mode: VoiceMode; isHearing: boolean; words: string; before: Before }
   /** The speech is being transcribed. */
-  | { kind: 'writing'; mode: VoiceMode }
+  | { kind: 'writing'; mode: VoiceMode; words: string; before: Before }
+  /** The reply is being written, or its sound is being made. */
   | { kind: 'thinking'; mode: VoiceMode }
+  /** Sound plays. */
   | { kind: 'speaking'; mode: VoiceMode }
+  /** The user stopped the reply and the microphone for a while. */
+  | { kind: 'paused'; mode: VoiceMode; before: Before }
 
 export type VoiceEvent =
   | { type: 'begin'; mode: VoiceMode }
@@ -24,8 +31,13 @@ export type VoiceEvent =
   /** The user has stopped speaking. */
   | { type: 'paused' }
   | { type: 'utterance'; text: string }
-  /** The first words of the answer are being said. */
+  /** The sound of the answer plays. */
   | { type: 'reply' }
+  /** The next sentence of the answer is not ready yet. */
+  | { type: 'silenced' }
+  /** The user stops everything for a while. */
+  | { type: 'pause' }
+  | { type: 'resume' }
   /** The user stopped the spoken reply. */
   | { type: 'hushed' }
   /** The answer is whole, and all of it has been said. */
@@ -37,6 +49,12 @@ export type VoiceCommand =
   | { do: 'open_ears'; mode: VoiceMode }
   | { do: 'finish_ears' }
   | { do: 'close_ears' }
+  /** Nothing of the sound of the microphone counts any more; and again. */
+  | { do: 'rest_ears' }
+  | { do: 'wake_ears' }
+  /** Stops speaking at once and keeps the place. */
+  | { do: 'hold_voice' }
+  | { do: 'resume_voice' }
   /** Stops speaking at once and drops the rest of the answer. */
   | { do: 'cut_voice' }
   | { do: 'send'; text: string }
@@ -63,12 +81,18 @@ export function transition(state: VoiceState, event: VoiceEvent): Transition {
       return speech(state, event.words)
     case 'paused':
       return state.kind === 'listening' && state.mode === 'hands_free'
-        ? to({ kind: 'writing', mode: state.mode })
+        ? to({ kind: 'writing', mode: state.mode, words: state.words, before: state.before })
         : to(state)
     case 'utterance':
       return utterance(state, event.text.trim())
     case 'reply':
       return mayReply(state) ? to({ kind: 'speaking', mode: state.mode }) : to(state)
+    case 'silenced':
+      return state.kind === 'speaking' ? to({ kind: 'thinking', mode: state.mode }) : to(state)
+    case 'pause':
+      return pause(state)
+    case 'resume':
+      return state.kind === 'paused' ? to(back(state), { do: 'wake_ears' }, { do: 'resume_voice' }) : to(state)
     case 'hushed':
       return state.kind === 'speaking' ? withCut(quiet(state)) : to(state)
     case 'quiet':
@@ -85,7 +109,19 @@ function to(state: VoiceState, ...commands: VoiceCommand[]): Transition {
 }
 
 function listening(mode: VoiceMode): VoiceState {
-  return { kind: 'listening', mode, isHearing: false, words: '' }
+  return { kind: 'listening', mode, isHearing: false, words: '', before: 'listening' }
+}
+
+/** The state before the user was heard, or before the pause. A reply that sounds again changes it to `speaking`. */
+function back({ mode, before }: { mode: VoiceMode; before: Before }): VoiceState {
+  return before === 'thinking' ? { kind: 'thinking', mode } : listening(mode)
+}
+
+function pause(state: VoiceState): Transition {
+  if (state.kind === 'off' || state.kind === 'opening' || state.kind === 'paused') return to(state)
+  if (state.mode === 'hold') return to(state)
+  const before = 'before' in state ? state.before : 'thinking'
+  return to({ kind: 'paused', mode: state.mode, before }, { do: 'rest_ears' }, { do: 'hold_voice' })
 }
 
 function begin(state: VoiceState, mode: VoiceMode): Transition {
@@ -101,22 +137,28 @@ function released(state: VoiceState): Transition {
   if (state.kind === 'off' || state.mode === 'hands_free') return to(state)
   // The browser may have asked for permission meanwhile: the next time it listens at once.
   if (state.kind === 'opening') return off(state, { kind: 'nothing_heard', detail: '' })
-  return state.kind === 'listening' ? to({ kind: 'writing', mode: state.mode }, { do: 'finish_ears' }) : to(state)
+  return state.kind === 'listening'
+    ? to({ kind: 'writing', mode: state.mode, words: state.words, before: 'listening' }, { do: 'finish_ears' })
+    : to(state)
 }
 
+/** The reply only waits: what sounds like speech may be a cough. */
 function speech(state: VoiceState, words: string): Transition {
   switch (state.kind) {
     case 'listening': {
       const heard: VoiceState = { ...state, isHearing: true, words: words || state.words }
       // Something else may be read aloud meanwhile.
-      return state.isHearing ? to(heard) : to(heard, { do: 'cut_voice' })
+      return state.isHearing ? to(heard) : to(heard, { do: 'hold_voice' })
     }
     case 'writing':
+      if (state.mode === 'hold') return to(state)
+      // It was only a pause between words.
+      return to({ ...state, kind: 'listening', isHearing: true, words: words || state.words })
     case 'thinking':
     case 'speaking': {
       if (state.mode === 'hold') return to(state)
-      const heard: VoiceState = { kind: 'listening', mode: state.mode, isHearing: true, words }
-      return state.kind === 'writing' ? to(heard) : to(heard, { do: 'cut_voice' })
+      const heard: VoiceState = { kind: 'listening', mode: state.mode, isHearing: true, words, before: 'thinking' }
+      return to(heard, { do: 'hold_voice' })
     }
     default:
       return to(state)
@@ -127,12 +169,14 @@ function utterance(state: VoiceState, text: string): Transition {
   if (state.kind === 'off' || state.kind === 'opening') return to(state)
   const { mode } = state
   if (mode === 'hands_free') {
-    if (text !== '') return to({ kind: 'thinking', mode }, { do: 'cut_voice' }, { do: 'send', text })
-    return state.kind === 'writing' || state.kind === 'listening' ? to(listening(mode)) : to(state)
+    const wake: VoiceCommand[] = state.kind === 'paused' ? [{ do: 'wake_ears' }] : []
+    if (text !== '') return to({ kind: 'thinking', mode }, ...wake, { do: 'cut_voice' }, { do: 'send', text })
+    const isNothing = state.kind === 'writing' || state.kind === 'listening'
+    return isNothing ? to(back(state), { do: 'resume_voice' }) : to(state)
   }
   if (state.kind !== 'listening' && state.kind !== 'writing') return to(state)
   if (text === '') return off(state, { kind: 'nothing_heard', detail: '' })
-  return to({ kind: 'thinking', mode }, { do: 'close_ears' }, { do: 'send', text })
+  return to({ kind: 'thinking', mode }, { do: 'close_ears' }, { do: 'cut_voice' }, { do: 'send', text })
 }
 
 /** Also when Familiar speaks by itself and the user is silent. */
