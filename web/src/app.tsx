@@ -1,3 +1,4 @@
+import { Direction } from 'radix-ui'
 import { StrictMode, useCallback, useEffect, useState } from 'react'
 import { createRoot } from 'react-dom/client'
 import { ApiError, call, onSignedOut, type Reply } from './api/call.ts'
@@ -19,7 +20,9 @@ export function startApp(): void {
     // ScreenBoundary shows errors of a screen.
     createRoot(root, { onCaughtError: (error) => console.warn(error) }).render(
       <StrictMode>
-        <App />
+        <Direction.Provider dir={document.documentElement.dir === 'rtl' ? 'rtl' : 'ltr'}>
+          <App />
+        </Direction.Provider>
       </StrictMode>,
     )
 }

@@ -59,7 +59,9 @@ function ChatHeader({ session, isCutOff }: { session: PageSession; isCutOff: boo
 
   return (
     <header className="flex items-center gap-2 border-b border-line px-4 py-1.5">
-      <h1 className="min-w-0 flex-1 truncate font-medium">{session.title ?? session.contact}</h1>
+      <h1 dir="auto" className="min-w-0 flex-1 truncate font-medium">
+        {session.title ?? session.contact}
+      </h1>
       {session.is_private && (
         <span
           title={t.composer.privateHint}

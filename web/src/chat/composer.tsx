@@ -243,7 +243,9 @@ export function Composer(props: ComposerProps) {
                       className="my-1 -ms-1 size-12 rounded-md object-cover"
                     />
                   )}
-                  <span className="max-w-48 truncate">{file.name}</span>
+                  <span dir="auto" className="max-w-48 truncate">
+                    {file.name}
+                  </span>
                   <IconButton
                     label={t.composer.remove(file.name)}
                     className="size-7"

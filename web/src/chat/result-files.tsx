@@ -27,7 +27,9 @@ export function ResultFile({ part, sessionId }: FileProps) {
         className="me-2 inline-flex min-h-9 max-w-full items-center gap-2 rounded-lg border border-line px-3 py-1.5 text-sm hover:bg-sunken"
       >
         <Icon name="attach" size={16} />
-        <span className="min-w-0 truncate font-medium">{part.name}</span>
+        <span dir="auto" className="min-w-0 truncate font-medium">
+          {part.name}
+        </span>
         <span className="shrink-0 text-soft">{formatBytes(part.bytes)}</span>
       </button>
       {isOpen && (

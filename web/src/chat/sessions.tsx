@@ -136,11 +136,15 @@ function SessionEntry({ session, isHere }: { session: PageSession; isHere: boole
       >
         <span className="flex items-center gap-1.5">
           {is_private && <Icon name="eye_off" size={12} />}
-          <span className={classes('truncate text-sm', isUnread && 'font-semibold')}>{title ?? contact}</span>
+          <span dir="auto" className={classes('truncate text-sm', isUnread && 'font-semibold')}>
+            {title ?? contact}
+          </span>
           {isUnread && <span className="size-2 shrink-0 rounded-full bg-accent" title={t.chat.unread} />}
           {isUnread && <span className="sr-only">{t.chat.unreadNote}</span>}
         </span>
-        <span className="block truncate text-xs text-soft">{about.filter(Boolean).join(' · ')}</span>
+        <span dir="auto" className="block truncate text-xs text-soft">
+          {about.filter(Boolean).join(' · ')}
+        </span>
       </Link>
     </li>
   )
@@ -194,8 +198,12 @@ export function SessionList() {
             {passages.map(({ id, href, title, text }) => (
               <li key={id}>
                 <Link href={href} className="block rounded-lg px-2 py-1.5 hover:bg-ground">
-                  <span className="block truncate text-sm">{title}</span>
-                  <span className="line-clamp-2 text-xs text-soft">{text}</span>
+                  <span dir="auto" className="block truncate text-sm">
+                    {title}
+                  </span>
+                  <span dir="auto" className="line-clamp-2 text-xs text-soft">
+                    {text}
+                  </span>
                 </Link>
               </li>
             ))}

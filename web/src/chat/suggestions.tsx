@@ -152,7 +152,11 @@ export function SuggestionList({ id, suggestions }: { id: string; suggestions: S
           className={classes('flex gap-3 rounded-lg px-2.5 py-1.5 text-sm', index === active && 'bg-sunken')}
         >
           <span className="shrink-0 font-mono">{label}</span>
-          {detail && <span className="min-w-0 truncate text-soft">{detail}</span>}
+          {detail && (
+            <span dir="auto" className="min-w-0 truncate text-soft">
+              {detail}
+            </span>
+          )}
         </div>
       ))}
     </div>

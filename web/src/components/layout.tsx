@@ -30,8 +30,14 @@ export function Screen(props: {
         )}
         <header className="mb-5 flex flex-wrap items-start justify-between gap-3">
           <div className="min-w-0 flex-1 basis-72">
-            <h1 className="text-2xl font-semibold tracking-tight">{title}</h1>
-            {intro && <p className="mt-1 max-w-2xl text-soft whitespace-pre-line">{intro}</p>}
+            <h1 dir="auto" className="text-2xl font-semibold tracking-tight">
+              {title}
+            </h1>
+            {intro && (
+              <p dir="auto" className="mt-1 max-w-2xl text-soft whitespace-pre-line">
+                {intro}
+              </p>
+            )}
           </div>
           {actions && <div className="flex flex-wrap items-center gap-2">{actions}</div>}
         </header>
@@ -90,7 +96,9 @@ export function Fold(props: {
           <Icon name={icon} size={16} />
         </span>
         <span className="shrink-0 font-medium">{title}</span>
-        <span className="min-w-0 flex-1 truncate text-soft">{detail}</span>
+        <span dir="auto" className="min-w-0 flex-1 truncate text-soft">
+          {detail}
+        </span>
         <span className={classes('text-soft transition-transform', isOpen && 'rotate-90 rtl:-rotate-90')}>
           <Icon name="chevron_right" size={14} />
         </span>

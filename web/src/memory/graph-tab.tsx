@@ -348,7 +348,9 @@ function GraphList(props: { graph: Graph; chosen: number | undefined; onChoose(n
         />
       ) : (
         <div className="text-sm" aria-live="polite">
-          <p className="line-clamp-6 font-medium">{graph.labels[chosen]}</p>
+          <p dir="auto" className="line-clamp-6 font-medium">
+            {graph.labels[chosen]}
+          </p>
           <p className="mt-1 flex gap-3">
             <Link href={`/memory/${encodeURIComponent(graph.ids[chosen] ?? '')}`} className="text-accent underline">
               {t.graph.open}
@@ -369,7 +371,9 @@ function GraphList(props: { graph: Graph; chosen: number | undefined; onChoose(n
               onClick={() => onChoose(node)}
             >
               <Dot kind={graph.kinds[node] ?? 'note'} />
-              <span className="truncate">{graph.labels[node]}</span>
+              <span dir="auto" className="truncate">
+                {graph.labels[node]}
+              </span>
             </button>
           </li>
         ))}

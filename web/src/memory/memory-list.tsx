@@ -95,6 +95,7 @@ export function MemoryListItem(props: {
         <div className="min-w-0 flex-1">
           <Link
             href={`/memory/${encodeURIComponent(id)}`}
+            dir="auto"
             className="line-clamp-3 underline-offset-4 hover:text-accent hover:underline"
           >
             {title && <span className="font-medium">{title}: </span>}

@@ -46,7 +46,9 @@ export function ChangeList({ changes, onUndone }: { changes: readonly ChangeRepl
         {changes.map(({ id, action, made_by, at, undo_until, before }) => (
           <li key={id} className="flex items-start gap-3 border-b border-line py-2.5 last:border-b-0">
             <div className="min-w-0 flex-1">
-              <p className="line-clamp-2">{before.title ?? shownContent(before)}</p>
+              <p dir="auto" className="line-clamp-2">
+                {before.title ?? shownContent(before)}
+              </p>
               <p className="text-xs text-soft">
                 {t.memory.changeOf({
                   change: action === 'forgotten' ? t.memory.forgotten : t.memory.changed,

@@ -129,7 +129,7 @@ function LinkedMemories({ id, edges }: { id: string; edges: readonly Reply<'grap
                 {node && `${memoryKindNames[node.kind]}: `}
               </span>
               <Link href={`/memory/${encodeURIComponent(other)}`} className="underline-offset-4 hover:underline">
-                {node ? (node.title ?? node.text) : other}
+                <bdi>{node ? (node.title ?? node.text) : other}</bdi>
               </Link>
             </li>
           )

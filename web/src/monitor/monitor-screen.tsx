@@ -76,7 +76,7 @@ function SubagentList({ sessionId }: { sessionId: string }) {
         {[...running, ...ended].map((spawn) => (
           <li key={spawn.id} className="flex flex-wrap items-center gap-x-2 text-sm">
             <Badge kind={kinds[spawn.state]}>{spawn.state}</Badge>
-            <span className="min-w-0 flex-1 basis-48 truncate" title={spawn.task}>
+            <span dir="auto" className="min-w-0 flex-1 basis-48 truncate" title={spawn.task}>
               {spawn.task}
             </span>
             <span className="text-xs text-soft">

@@ -87,11 +87,15 @@ function SpanRow({ placed }: { placed: PlacedSpan }) {
   return (
     <li className="flex flex-col gap-1 sm:flex-row sm:items-start sm:gap-0">
       <div className="min-w-0 sm:w-56 sm:shrink-0 sm:pe-4">
-        <p className="truncate text-sm" title={span.name}>
+        <p dir="auto" className="truncate text-sm" title={span.name}>
           <span className="me-1.5 text-xs text-soft">{kinds[span.kind]}</span>
           <span className={classes(span.kind === 'tool' && 'font-mono text-xs')}>{span.name}</span>
         </p>
-        <p className={classes('line-clamp-2 text-xs', span.is_error ? 'text-bad' : 'text-soft')} title={span.detail}>
+        <p
+          dir="auto"
+          className={classes('line-clamp-2 text-xs', span.is_error ? 'text-bad' : 'text-soft')}
+          title={span.detail}
+        >
           {span.is_error && t.monitor.failed}
           {span.detail}
         </p>

@@ -62,7 +62,7 @@ export function KeyList() {
           <dl className={title === t.palette.goTo ? 'text-sm sm:columns-2 sm:gap-x-8' : 'text-sm'}>
             {keys.map(([pressed, what]) => (
               <div key={what} className="flex break-inside-avoid items-center gap-3 py-1">
-                <dt className="flex w-28 shrink-0 flex-wrap gap-1">
+                <dt dir="ltr" className="flex w-28 shrink-0 flex-wrap gap-1 rtl:justify-end">
                   {pressed.map((key, index) => (
                     // biome-ignore lint/suspicious/noArrayIndexKey: the same key may be pressed twice.
                     <Key key={index} name={key} />
@@ -143,7 +143,7 @@ export function PaletteButton() {
     >
       <Icon name="search" size={16} />
       <span className="flex-1">{t.palette.quickSearch}</span>
-      <span aria-hidden="true" className="flex gap-1 max-md:hidden">
+      <span aria-hidden="true" dir="ltr" className="flex gap-1 max-md:hidden">
         {paletteKeys.map((key) => (
           <Key key={key} name={key} />
         ))}

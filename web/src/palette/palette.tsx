@@ -166,8 +166,14 @@ function PaletteList({ id, entries, active, onChoose }: PaletteListProps) {
               <span className="text-soft">
                 <Icon name={icon} size={16} />
               </span>
-              <span className={classes('truncate', detail && 'max-w-[60%] shrink-0')}>{marked(label, places)}</span>
-              {detail && <span className="min-w-0 flex-1 truncate text-soft">{detail}</span>}
+              <span dir="auto" className={classes('truncate', detail && 'max-w-[60%] shrink-0')}>
+                {marked(label, places)}
+              </span>
+              {detail && (
+                <span dir="auto" className="min-w-0 flex-1 truncate text-soft">
+                  {detail}
+                </span>
+              )}
             </div>
           </div>
         )

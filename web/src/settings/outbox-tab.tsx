@@ -69,7 +69,9 @@ function OutboxItem({ item, onChanged }: { item: OutboxItemReply; onChanged(): v
   return (
     <div className="flex flex-wrap items-start justify-between gap-x-4 gap-y-2">
       <div className="min-w-0 flex-1 basis-64">
-        <p className="truncate">{item.preview || t.outbox.noText}</p>
+        <p dir="auto" className="truncate">
+          {item.preview || t.outbox.noText}
+        </p>
         <p className="mt-0.5 flex flex-wrap items-center gap-x-3 gap-y-1 text-xs text-soft">
           <Badge kind={state?.kind ?? 'plain'}>{state?.label ?? item.state}</Badge>
           <span>{t.outbox.to(item.channel, item.address)}</span>

@@ -34,15 +34,18 @@ export function formatPercent(share: number): string {
   return formatNumber(share, { style: 'percent', maximumFractionDigits: 0 })
 }
 
-/** Dollars, the currency of every price. */
+/** Dollars, the currency of every price. Arabic text would tear the letters of its own `US$` apart: it gets `$0.50`, isolated. */
 export function formatUsd(amount: number, digits: number, atLeast = digits): string {
-  return formatNumber(amount, {
+  const options: Intl.NumberFormatOptions = {
     style: 'currency',
     currency: 'USD',
     currencyDisplay: 'narrowSymbol',
     minimumFractionDigits: atLeast,
     maximumFractionDigits: digits,
-  })
+  }
+  return locale.startsWith('ar')
+    ? `\u2066${new Intl.NumberFormat('en', options).format(amount)}\u2069`
+    : formatNumber(amount, options)
 }
 
 const units = ['byte', 'kilobyte', 'megabyte', 'gigabyte', 'terabyte'] as const

@@ -51,7 +51,9 @@ function BuildLine({ build }: { build: BuildReply }) {
             {build.kind === 'repair' ? t.builds.repairedAt : t.builds.builtAt} <When at={build.created_at} />
           </span>
         </span>
-        <span className="line-clamp-2 block text-sm text-soft">{build.description}</span>
+        <span dir="auto" className="line-clamp-2 block text-sm text-soft">
+          {build.description}
+        </span>
         {build.error && <span className="block text-sm text-bad">{build.error}</span>}
       </Link>
     </li>

@@ -88,7 +88,9 @@ function CapabilityLine({ capability, advice }: { capability: CapabilitySummaryR
           <CapabilityStateLabel capability={capability} />
           <span className="text-xs text-soft">{version === null ? originNames[origin] : `v${version}`}</span>
         </span>
-        <span className="line-clamp-2 block text-sm text-soft">{description}</span>
+        <span dir="auto" className="line-clamp-2 block text-sm text-soft">
+          {description}
+        </span>
         <span className="block text-xs text-soft">
           {calls === 0 ? t.builtTools.neverCalled : t.builtTools.calledTimes(calls)}
           {last_called_at && (

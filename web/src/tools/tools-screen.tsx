@@ -180,7 +180,9 @@ function ToolLine({ tool }: { tool: ToolSummaryReply }) {
             <ToolStatus tool={tool} />
             {kind !== 'builtin' && <span className="text-xs text-soft">{toolKindNames[kind]}</span>}
           </span>
-          <span className="line-clamp-2 block text-sm text-soft">{description}</span>
+          <span dir="auto" className="line-clamp-2 block text-sm text-soft">
+            {description}
+          </span>
           {problem && <span className="block text-sm text-warn">{problem}</span>}
         </span>
       </Link>

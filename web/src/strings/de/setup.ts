@@ -105,7 +105,7 @@ export const options = {
   perDay: 'Pro Tag',
   perMonth: 'Pro Monat',
   noLimit: 'kein Limit',
-  memoryOptions: 'Gedächtnisoptionen',
+  memoryOptions: 'Gedächtnis',
   memoryIntro: 'Was Familiar aus Unterhaltungen behält.',
   conversations: 'Unterhaltungen merken',
   extraction: 'Fakten aus Unterhaltungen lernen (kostet je einen kleinen Aufruf)',
