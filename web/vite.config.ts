@@ -22,14 +22,23 @@ const preloadApp: Plugin = {
     order: 'post',
     handler(_html, { bundle, path }) {
       const app = Object.values(bundle ?? {}).find((one) => one.type === 'chunk' && one.name === 'app')
-      if (app?.type !== 'chunk' || !path.endsWith('index.html')) return []
-      // The document names the entry itself.
-      const imports = app.imports.filter((name) => bundle?.[name]?.type === 'chunk' && !bundle[name].isEntry)
-      return [app.fileName, ...imports].map((name) => ({
-        tag: 'link',
-        attrs: { rel: 'modulepreload', crossorigin: true, href: `/${name}` },
-        injectTo: 'head' as const,
-      }))
+      if (!app || !path.endsWith('index.html')) return []
+      const needed = new Set([app.fileName])
+      for (const name of needed) {
+        const part = bundle?.[name]
+        if (part?.type === 'chunk') for (const other of part.imports) needed.add(other)
+      }
+      return [...needed]
+        .filter((name) => {
+          const part = bundle?.[name]
+          // The document names the entry itself.
+          return part?.type === 'chunk' && !part.isEntry
+        })
+        .map((name) => ({
+          tag: 'link',
+          attrs: { rel: 'modulepreload', crossorigin: true, href: `/${name}` },
+          injectTo: 'head' as const,
+        }))
     },
   },
 }

@@ -6,7 +6,7 @@ import { Empty, Failure } from '../components/feedback.tsx'
 import { SelectField, TextField } from '../components/forms.tsx'
 import { Fold, Section } from '../components/layout.tsx'
 import { go, Link, usePlace } from '../shell/router.tsx'
-import { compareNames } from '../strings/format.ts'
+import { compareNames, formatPercent } from '../strings/format.ts'
 import { t } from '../strings/strings.ts'
 import { useCorrections } from './corrections.tsx'
 import { setQuery, showDay } from './memory-list.tsx'
@@ -145,7 +145,7 @@ function FactTable(props: { facts: readonly FactReply[]; sorting: Sorting; onSor
                   {value}
                 </Link>
               </td>
-              <td className="px-3 py-2 tabular-nums">{Math.round(confidence * 100)}%</td>
+              <td className="px-3 py-2 tabular-nums">{formatPercent(confidence)}</td>
               <td className="px-3 py-2 whitespace-nowrap">
                 {showDay(valid_from)}
                 {valid_to && ` – ${showDay(valid_to)}`}

@@ -6,7 +6,7 @@ import { Empty, Failure, Notice } from '../components/feedback.tsx'
 import { Icon } from '../components/icon.tsx'
 import { FieldList, Panel, Screen, Section } from '../components/layout.tsx'
 import { Link } from '../shell/router.tsx'
-import { formatList } from '../strings/format.ts'
+import { formatList, formatPercent } from '../strings/format.ts'
 import { t } from '../strings/strings.ts'
 import { useCorrections } from './corrections.tsx'
 import { EditMemory } from './edit-memory.tsx'
@@ -30,7 +30,7 @@ function DecayView({ memory, decay }: Pick<MemoryDetailReply, 'memory' | 'decay'
     <Section title={t.memory.strength}>
       <Panel>
         <p className="mb-2 text-sm text-soft">
-          <span className="text-lg font-semibold text-ink">{Math.round(decay.strength * 100)}%</span>{' '}
+          <span className="text-lg font-semibold text-ink">{formatPercent(decay.strength)}</span>{' '}
           {t.memory.strengthStarted(Math.round(priority * 100), retentionNames[tier])}{' '}
           {use_count === 0 ? t.memory.notUsedYet : t.memory.usedLast(use_count, showMoment(used_at))}{' '}
           {decay.is_faded && t.memory.faded}
@@ -80,7 +80,7 @@ function detailsOf({ memory, fact, episode, commitment }: MemoryDetailReply): [s
     ],
     [t.memory.retention, t.memory.priorityTier(retentionNames[memory.tier], Math.round(memory.priority * 100))],
     [t.memory.subject, fact?.entity],
-    [t.memory.confidence, fact && `${Math.round(fact.confidence * 100)}%`],
+    [t.memory.confidence, fact && formatPercent(fact.confidence)],
     [
       t.memory.valid,
       fact &&

@@ -48,7 +48,7 @@ export const chatStrings = {
   inConversations: 'Dans les conversations',
   exportMarkdown: 'Exporter en Markdown',
   exportJson: 'Exporter en JSON',
-  searchConversations: 'Rechercher des conversations',
+  searchConversations: 'Rechercher',
   unread: 'Non lue',
   unreadNote: '(non lue)',
   noConversationsYet: 'Aucune conversation pour l’instant',
