@@ -1,10 +1,21 @@
+import type { Language } from '../../base/languages.ts'
 import { readFact } from '../../memory/facts.ts'
 import { contentWords, countWords } from '../../memory/words.ts'
 import type { Json, ToolResult } from '../../protocol/messages.ts'
-import { entityOf, listNote, type NoteLine, noteText, readNoteLines, tellNote, withoutWrapping } from './notes.ts'
+import { readSubject } from './heard.ts'
+import {
+  dateIn,
+  entityOf,
+  listNote,
+  type NoteLine,
+  noteText,
+  readNoteLines,
+  tellNote,
+  withoutWrapping,
+} from './notes.ts'
 import phrases from './phrases.json' with { type: 'json' }
 import { type Ability, afterPhrase, type CallIntent, type Intent, readSentences, type Sentence } from './sentence.ts'
-import { texts } from './texts.ts'
+import type { Texts } from './texts.ts'
 
 const whom = '(.{1,80}?)'
 const own = [
@@ -49,12 +60,17 @@ function firstMatch(patterns: readonly RegExp[], text: string): string | undefin
 
 function listing(people: { [key: string]: Json }, question: string): CallIntent {
   const words = asQuery(question)
-  return queryOrRecall(question, 'look up what is promised', { ...people, words, limit: maxListed }, (result) => {
-    const { exact, byWords } = readQueryAnswer(result)
-    if (exact.length > 0) return [texts.promises, ...exact.map((note) => listNote(note))].join('\n')
-    const open = withoutClosed(byWords)
-    return open.length > 0 ? `${texts.noPromises} ${answerFrom(open, words)}` : texts.noPromises
-  })
+  return queryOrRecall(
+    question,
+    'look up what is promised',
+    { ...people, words, limit: maxListed },
+    (result, texts) => {
+      const { exact, byWords } = readQueryAnswer(result)
+      if (exact.length > 0) return [texts.promises, ...exact.map((note) => listNote(note, texts))].join('\n')
+      const open = withoutClosed(byWords)
+      return open.length > 0 ? `${texts.noPromises} ${answerFrom(open, words, texts)}` : texts.noPromises
+    },
+  )
 }
 
 /** Asks for the exact answer; if that is not possible, the question is answered by its words. */
@@ -87,17 +103,17 @@ function closing(what: string, state: string, cited: readonly string[]): Intent 
     input: { who: 'user', limit: 50 },
     purpose: 'look up what is promised',
     leadsTo: 'commitment_update',
-    answer: (result) => closeOne(result, what, state),
+    answer: (result, texts) => closeOne(result, { what, state }, texts),
   }
 }
 
-function closeOne(result: ToolResult, what: string, state: string): string | Intent {
+function closeOne(result: ToolResult, { what, state }: { what: string; state: string }, texts: Texts): string | Intent {
   const { exact } = readQueryAnswer(result)
   const fitting = bestNotes(exact, what).filter(({ isFull }) => isFull)
   const [first, ...others] = fitting
   if (!first) return texts.noSuchPromise
   if (others.length === 0) return closeCall(first.note.id, state)
-  return [texts.whichPromise, ...fitting.map(({ note }) => listNote(note))].join('\n')
+  return [texts.whichPromise, ...fitting.map(({ note }) => listNote(note, texts))].join('\n')
 }
 
 function closeCall(id: string, state: string): CallIntent {
@@ -106,10 +122,10 @@ function closeCall(id: string, state: string): CallIntent {
     tool: 'commitment_update',
     input: { id, state },
     purpose: 'change that promise',
-    answer: (result) =>
+    answer: (result, texts) =>
       texts.promiseClosed(
         state,
-        readQueryAnswer(result).exact.map((note) => listNote(note)),
+        readQueryAnswer(result).exact.map((note) => listNote(note, texts)),
       ),
   }
 }
@@ -161,12 +177,13 @@ const unspacedQuestionWords = new RegExp(phrases.unspacedQuestionWords.join('|')
  * Ranked by how many words of the question they contain; far worse ones and repetitions of a better one are left out.
  * Among notes with all words, those about the user come first if the user asks about themself, then the newer ones.
  */
-export function bestNotes(notes: readonly NoteLine[], question: string): FittingNote[] {
-  const all = contentWords(withoutQuestionWords(question))
+export function bestNotes(notes: readonly NoteLine[], question: string, language: Language = 'en'): FittingNote[] {
+  const { subject, isAbout } = readSubject(question, language)
+  const all = contentWords(withoutQuestionWords(subject))
   const telling = all.filter((word) => !lightVerbs.has(word))
   const words = telling.length > 0 ? telling : all
   const isAboutUser = ownWords.test(question.slice(0, 400))
-  const counted = notes.map((note, index) => {
+  const counted = notes.filter(isAbout).map((note, index) => {
     const count = countWords(`${note.text} ${note.tags.join(' ')}`, words)
     return { note, index, count, isOwn: isAboutUser && speaksOfUser(note) }
   })
@@ -250,7 +267,7 @@ export function recallIntent(question: string): CallIntent {
     tool: 'recall_memory',
     input: { query, limit: usualLimit },
     purpose: 'look into your notes',
-    answer: (result) => answerFrom(readNoteLines(result), query),
+    answer: (result, texts) => answerFrom(readNoteLines(result), query, texts),
   }
 }
 
@@ -259,23 +276,25 @@ export function asQuery(question: string): string {
 }
 
 /** The note that answers it, or the closest ones. */
-export function answerFrom(notes: readonly NoteLine[], question: string): string {
-  const [best, ...others] = bestNotes(notes, question).filter(isAboutIt)
-  if (!best) return isAdvice.test(question.slice(0, 200)) && notes.length > 0 ? closestOf(notes) : texts.nothingFound
+export function answerFrom(notes: readonly NoteLine[], question: string, texts: Texts): string {
+  const isFitting = texts.language === 'en' ? isAboutIt : isCloselyAbout
+  const [best, ...others] = bestNotes(notes, question, texts.language).filter(isFitting)
+  if (!best)
+    return isAdvice.test(question.slice(0, 200)) && notes.length > 0 ? closestOf(notes, texts) : texts.nothingFound
   const { note, passage, isFull } = best
   const first =
     isFull || note.isUntrusted
-      ? tellNote(note, passage)
-      : texts.closest(noteText(note, passage), note.place ?? note.date, note.citation)
+      ? tellNote(note, texts, passage)
+      : texts.closest(noteText(note, passage), note.place ?? dateIn(note, texts), note.citation)
   if (others.length === 0) return first
-  return [first, texts.also, ...others.map((other) => listNote(other.note, other.passage))].join('\n')
+  return [first, texts.also, ...others.map((other) => listNote(other.note, texts, other.passage))].join('\n')
 }
 
 /** "Can I eat shrimp?": an allergy that is known by another word must not be withheld. */
 const isAdvice = /^(?:can|could|may|should) (?:i|we)\b/i
 
-function closestOf(notes: readonly NoteLine[]): string {
-  return [texts.closestOnes, ...notes.slice(0, maxClosest).map((note) => listNote(note))].join('\n')
+function closestOf(notes: readonly NoteLine[], texts: Texts): string {
+  return [texts.closestOnes, ...notes.slice(0, maxClosest).map((note) => listNote(note, texts))].join('\n')
 }
 
 /**
@@ -284,6 +303,11 @@ function closestOf(notes: readonly NoteLine[]): string {
  */
 function isAboutIt({ count, words, isFull }: FittingNote): boolean {
   return isFull || (count > 1 && count * 2 > words)
+}
+
+/** Texts in other languages are compared letter by letter, without stems: fewer words in common say less. */
+function isCloselyAbout({ count, words, isFull }: FittingNote): boolean {
+  return isFull || (count > 1 && count * 3 >= words * 2)
 }
 
 type PeopleQuestion = {
@@ -319,8 +343,8 @@ export const askPeople: Ability = ({ request }) => {
   const question = readPeopleQuestion(request)
   if (!question) return undefined
   const words = asQuery(request)
-  return queryOrRecall(request, 'look into your notes', { words, limit: 50, ...question }, (result) =>
-    answerPeople(result, question, words),
+  return queryOrRecall(request, 'look into your notes', { words, limit: 50, ...question }, (result, texts) =>
+    answerPeople(result, question, words, texts),
   )
 }
 
@@ -344,9 +368,9 @@ function readPredicate(text: string): PeopleQuestion {
   return { value: text.replace(/^(?:is|are|am) (?:an? )?/i, '') }
 }
 
-function answerPeople(result: ToolResult, { about }: PeopleQuestion, words: string): string {
+function answerPeople(result: ToolResult, { about }: PeopleQuestion, words: string, texts: Texts): string {
   const { count, exact, byWords } = readQueryAnswer(result)
-  if (count === 0) return answerFrom(byWords, words)
+  if (count === 0) return answerFrom(byWords, words, texts)
   const citations = new Map<string, string>()
   for (const { text, citation } of exact) {
     const fact = readFact(text)

@@ -4,7 +4,7 @@ import { type Fact, factVerbs, readFact } from '../../memory/facts.ts'
 import { attributeKey } from '../../memory/words.ts'
 import type { ToolResult } from '../../protocol/messages.ts'
 import phrases from './phrases.json' with { type: 'json' }
-import { texts } from './texts.ts'
+import { inEnglish, type Texts } from './texts.ts'
 
 /** The content of the note as a sentence for the user. */
 export function noteText(note: NoteLine, passage = note.text): string {
@@ -14,9 +14,10 @@ export function noteText(note: NoteLine, passage = note.text): string {
 }
 
 /** As the answer itself: in the user's words, with source, date and citation. */
-export function tellNote(note: NoteLine, passage?: string): string {
+export function tellNote(note: NoteLine, texts: Texts, passage?: string): string {
   const text = noteText(note, passage)
-  const { date, citation } = note
+  const { citation } = note
+  const date = dateIn(note, texts)
   // An indexed file is named and quoted: the user knows best how reliable it is.
   if (note.isUntrusted && note.place === undefined) return texts.untrusted(text, date, citation)
   if (note.until !== undefined) return texts.history(text, note.until, citation)
@@ -27,12 +28,17 @@ export function tellNote(note: NoteLine, passage?: string): string {
   return texts.toldOn(text, date, citation)
 }
 
+/** The day of the note as the language writes it. */
+export function dateIn(note: NoteLine, texts: Texts): string {
+  return texts.dateOf(note.day) ?? note.date
+}
+
 /** As one of several. */
-export function listNote(note: NoteLine, passage?: string): string {
+export function listNote(note: NoteLine, texts: Texts, passage?: string): string {
   const text = noteText(note, passage)
+  const date = dateIn(note, texts)
   if (note.kind === 'commitment') return `- ${texts.promise(text, note.due ?? '', note.citation)}`
-  const source =
-    note.isUntrusted && note.place === undefined ? `${texts.fromOthers}, ${note.date}` : (note.place ?? note.date)
+  const source = note.isUntrusted && note.place === undefined ? `${texts.fromOthers}, ${date}` : (note.place ?? date)
   return texts.listed(text, note.until === undefined ? source : `until ${note.until}`, note.citation)
 }
 
@@ -93,7 +99,6 @@ export interface NoteLine {
 
 const head = /^\[memory:([\w-]{1,64})\]/
 const isoDate = /\d{4}-\d{2}-\d{2}/
-const months = 'January February March April May June July August September October November December'.split(' ')
 const kinds = ['fact', 'episode', 'commitment'] as const
 const noteLinesUntrusted = '[untrusted] '
 const isPlace = /^in .+:\d+(?:-\d+)?$/
@@ -117,11 +122,14 @@ export function readCitation(result: ToolResult): string {
   return start < 0 ? '' : (head.exec(result.text.slice(start, start + 80))?.[0] ?? '')
 }
 
+/** The first date in the text, `2026-11-15`. */
+export function readDay(text: string): string | undefined {
+  return isoDate.exec(text)?.[0]
+}
+
 /** `15 November 2026` for the first date in the text; undefined if there is none. */
-export function readDate(text: string): string | undefined {
-  const [year, month, day] = (isoDate.exec(text)?.[0] ?? '').split('-')
-  const name = months[Number(month) - 1]
-  return name === undefined ? undefined : `${Number(day)} ${name} ${year}`
+function readDate(text: string): string | undefined {
+  return inEnglish.dateOf(readDay(text) ?? '')
 }
 
 function readHeadLine(line: string): NoteLine | undefined {

@@ -3,9 +3,15 @@ import { describe, expect, it } from 'vitest'
 import { planReply } from './plan-reply.ts'
 import type { Intent } from './sentence.ts'
 import { evaluate } from './small-talk.ts'
+import { inEnglish } from './texts.ts'
 
+/** With the texts in English. */
 function plan(words: string): Intent[] {
-  return planReply({ words, files: [] })
+  return planReply({ words, files: [] }).map((intent) => {
+    return intent.type === 'say' && typeof intent.text !== 'string'
+      ? { ...intent, text: intent.text(inEnglish) }
+      : intent
+  })
 }
 
 function stored(words: string): unknown[] {

@@ -7,6 +7,7 @@ import { contentWords, countWords } from '../../memory/words.ts'
 import type { ToolCallPart, ToolResult } from '../../protocol/messages.ts'
 import { approvedText, deniedText } from '../../security/approval-texts.ts'
 import { readSpokenAnswer } from '../../security/spoken-answer.ts'
+import { everydayWith } from './everyday.ts'
 import {
   answerFrom,
   askPeople,
@@ -21,6 +22,7 @@ import {
 } from './memory-answers.ts'
 import {
   type AskedFact,
+  dateIn,
   listNote,
   type NoteLine,
   readFactQuestion,
@@ -30,7 +32,16 @@ import {
 } from './notes.ts'
 import phrases from './phrases.json' with { type: 'json' }
 import { type Before, nothingBefore } from './read-turn.ts'
-import { agreements, forgetOrders, genericWords, matchesWholeNote, noteIntent, remember, wrongs } from './remember.ts'
+import {
+  agreements,
+  extensible,
+  forgetOrders,
+  genericWords,
+  matchesWholeNote,
+  noteIntent,
+  remember,
+  wrongs,
+} from './remember.ts'
 import { dueReminder, reminders } from './reminders.ts'
 import {
   type Ability,
@@ -43,7 +54,7 @@ import {
   say,
 } from './sentence.ts'
 import { calculate, smallTalk } from './small-talk.ts'
-import { quote, texts } from './texts.ts'
+import type { Texts } from './texts.ts'
 import { matchesToolRun, useWeb } from './use-tool.ts'
 
 // Words of asking and of time: the rest is the subject.
@@ -55,16 +66,16 @@ const askByDate: Ability = (sentence) => {
   if (question === undefined || question.length > 400 || !readDates(sentence.request, 0, 'UTC')) return undefined
   const words = contentWords(question).filter((word) => !setAside.has(word) && !/^\d+(?:st|nd|rd|th)?$/.test(word))
   const input = { when: asQuery(sentence.request), ...(words.length > 0 && { words: words.join(' ') }) }
-  return queryOrRecall(question, 'look into what was said then', input, (result) =>
-    answerThen(result, sentence.request),
+  return queryOrRecall(question, 'look into what was said then', input, (result, texts) =>
+    answerThen(result, sentence.request, texts),
   )
 }
 
-function answerThen(result: ToolResult, question: string): string | Intent {
+function answerThen(result: ToolResult, question: string, texts: Texts): string | Intent {
   const { exact } = readQueryAnswer(result)
   if (exact.length === 0) return elsewhere(question)
   const passages = new Map(bestNotes(exact, question).map(({ note, passage }) => [note.id, passage]))
-  return [texts.fromThen, ...exact.map((note) => listNote(note, passages.get(note.id)))].join('\n')
+  return [texts.fromThen, ...exact.map((note) => listNote(note, texts, passages.get(note.id)))].join('\n')
 }
 
 /** Nothing from that time: searches without the date. */
@@ -72,9 +83,9 @@ function elsewhere(question: string): Intent {
   const intent = recallIntent(question)
   return {
     ...intent,
-    answer(result) {
+    answer(result, texts) {
       const notes = readNoteLines(result)
-      return notes.length === 0 ? texts.nothingThen : `${texts.nothingThen} ${answerFrom(notes, question)}`
+      return notes.length === 0 ? texts.nothingThen : `${texts.nothingThen} ${answerFrom(notes, question, texts)}`
     },
   }
 }
@@ -89,18 +100,23 @@ const askFacts: Ability = ({ request, asks, bids }) => {
   const hasDate = readDates(request, 0, 'UTC') !== undefined
   const more = { ...(history && { history }), ...(hasDate && { when: words }) }
   const input = { about, attributes: [...attributes], words, ...more }
-  return queryOrRecall(request, 'look into your notes', input, (result) => answerFact(result, question, words))
+  return queryOrRecall(request, 'look into your notes', input, (result, texts) =>
+    answerFact(result, question, words, texts),
+  )
 }
 
-function answerFact(result: ToolResult, { history }: AskedFact, words: string): string {
+function answerFact(result: ToolResult, { history }: AskedFact, words: string, texts: Texts): string {
   const { exact, byWords } = readQueryAnswer(result)
   const facts = history ? exact.filter((fact) => fact.until !== undefined) : exact
-  if (facts.length === 0) return answerFrom(byWords, words)
-  return [...facts.map((fact) => tellNote(fact)), ...(history ? [] : toldSince(facts, byWords, words))].join('\n')
+  if (facts.length === 0) return answerFrom(byWords, words, texts)
+  return [
+    ...facts.map((fact) => tellNote(fact, texts)),
+    ...(history ? [] : toldSince(facts, byWords, words, texts)),
+  ].join('\n')
 }
 
 /** Noted later, and not yet extracted as a fact: the user should see both. */
-function toldSince(facts: readonly NoteLine[], notes: readonly NoteLine[], words: string): string[] {
+function toldSince(facts: readonly NoteLine[], notes: readonly NoteLine[], words: string, texts: Texts): string[] {
   const newest =
     facts
       .map((fact) => fact.day)
@@ -112,7 +128,7 @@ function toldSince(facts: readonly NoteLine[], notes: readonly NoteLine[], words
   const newer = bestNotes(notes, words).filter(
     ({ note, isFull }) => isFull && note.kind === 'note' && note.day >= newest && isOther(note),
   )
-  return newer.length === 0 ? [] : [texts.newer, ...newer.map(({ note, passage }) => listNote(note, passage))]
+  return newer.length === 0 ? [] : [texts.newer, ...newer.map(({ note, passage }) => listNote(note, texts, passage))]
 }
 
 const denials = ['no', 'nope', 'actually no', 'no actually']
@@ -124,21 +140,22 @@ function matchesCorrection(message: string, { cited }: Before): Intent | undefin
   const told = afterPhrase(message, wrongs) ?? deniedWith(message, cited)
   if (told === undefined) return undefined
   const content = told.replace(/^[\s.,:;!–—-]+/, '')
-  if (!hasWords(content)) return say(texts.correctHow)
+  if (!hasWords(content)) return say((texts) => texts.correctHow)
   const [id] = cited
   return id === undefined || content.endsWith('?') ? undefined : editCall(id, content)
 }
 
 const undo: Ability = ({ request }) => {
-  if (!isPhrase(request, phrases.undoings)) return undefined
-  return {
-    type: 'call',
-    tool: 'memory_undo',
-    input: {},
-    purpose: 'undo that',
-    answer: (result) => [texts.undone, ...readNoteLines(result).map((note) => listNote(note))].join('\n'),
-    otherwise: say(texts.forget),
-  }
+  return isPhrase(request, phrases.undoings) ? undoCall : undefined
+}
+
+const undoCall: Intent = {
+  type: 'call',
+  tool: 'memory_undo',
+  input: {},
+  purpose: 'undo that',
+  answer: (result, texts) => [texts.undone, ...readNoteLines(result).map((note) => listNote(note, texts))].join('\n'),
+  otherwise: say((texts) => texts.forget),
 }
 
 function editCall(id: string, content: string): CallIntent {
@@ -147,7 +164,7 @@ function editCall(id: string, content: string): CallIntent {
     tool: 'memory_edit',
     input: { id, content },
     purpose: 'correct that',
-    answer: () => texts.corrected(content, `[memory:${id}]`),
+    answer: (_, texts) => texts.corrected(content, `[memory:${id}]`),
     // If it cannot be changed in place, it is stored again: of two that match, the newer comes first.
     otherwise: noteIntent(content),
     ifRefused: noteIntent(content),
@@ -163,20 +180,24 @@ function deniedWith(message: string, cited: readonly string[]): string | undefin
 const pointers = ['it', 'that', 'this', 'that one', 'this one', 'that note', 'this note', 'the note', 'that again']
 const wholes = ['everything about', 'all about', 'everything you know about', 'everything', 'all']
 const looked = 10
-const cannot = say(texts.forget)
+const cannot = say((texts) => texts.forget)
 
 /** By its citation, by reference to the last answer, or by its words; it must be unambiguous. */
 const forget: Ability = ({ request, text }, { cited }) => {
   const named = afterPhrase(request, forgetOrders)
   if (named === undefined) return undefined
+  return forgetNamed(named, text, cited)
+}
+
+function forgetNamed(named: string, text: string, cited: readonly string[]): Intent {
   const id = /memory:([\w-]{1,64})/.exec(text.slice(0, 400))?.[1]
   if (id !== undefined) return forgetCall(id)
-  if (!hasWords(named)) return say(texts.forgetWhat)
+  if (!hasWords(named)) return say((texts) => texts.forgetWhat)
   const [newest] = cited
-  if (isPhrase(named, pointers)) return newest === undefined ? say(texts.forgetWhat) : forgetCall(newest)
+  if (isPhrase(named, pointers)) return newest === undefined ? say((texts) => texts.forgetWhat) : forgetCall(newest)
   const whole = afterPhrase(named, wholes)
-  if (whole !== undefined) return say(texts.forgetEverything(whole))
-  return wordsOf(named).length === 0 ? say(texts.forgetWhat) : findCall(named)
+  if (whole !== undefined) return say((texts) => texts.forgetEverything(whole))
+  return wordsOf(named).length === 0 ? say((texts) => texts.forgetWhat) : findCall(named)
 }
 
 function forgetCall(id: string): CallIntent {
@@ -185,7 +206,7 @@ function forgetCall(id: string): CallIntent {
     tool: 'memory_forget',
     input: { id },
     purpose: 'forget that',
-    answer: () => texts.forgotten(`[memory:${id}]`),
+    answer: (_, texts) => texts.forgotten(`[memory:${id}]`),
     otherwise: cannot,
   }
 }
@@ -197,13 +218,13 @@ function findCall(named: string): CallIntent {
     tool: 'recall_memory',
     input: { query, limit: looked },
     purpose: 'look up what to forget',
-    answer: (result) => forgetFound(result, query),
+    answer: (result, texts) => forgetFound(result, query, texts),
     leadsTo: 'memory_forget',
     otherwise: cannot,
   }
 }
 
-function forgetFound(result: ToolResult, query: string): string | Intent {
+function forgetFound(result: ToolResult, query: string, texts: Texts): string | Intent {
   const words = wordsOf(query)
   // A passage of a file is forgotten by changing the file, one of a conversation with its memory.
   const notes = readNoteLines(result).filter((note) => note.place === undefined && note.speaker === undefined)
@@ -214,10 +235,10 @@ function forgetFound(result: ToolResult, query: string): string | Intent {
   const told = holding.filter((note) => note.kind === 'note' || !holding.some((other) => isToldBy(note, other)))
   const [first, ...others] = bestNotes(told, words.join(' ')).map(({ note }) => note)
   if (first && others.length === 0) return forgetCall(first.id)
-  if (first) return [texts.forgetWhich, ...[first, ...others].map((note) => listNote(note))].join('\n')
+  if (first) return [texts.forgetWhich, ...[first, ...others].map((note) => listNote(note, texts))].join('\n')
   const closest = notes.slice(0, 3)
   if (closest.length === 0) return texts.nothingToForget
-  return [texts.nothingJustSo, ...closest.map((note) => listNote(note))].join('\n')
+  return [texts.nothingJustSo, ...closest.map((note) => listNote(note, texts))].join('\n')
 }
 
 function wordsOf(named: string): string[] {
@@ -236,7 +257,7 @@ const refusals = ['no', 'no thanks', 'no thank you', 'nope', "don't", 'do not', 
 const confirm: Ability = ({ text }, { asking }) => {
   if (asking?.about === undefined || !changing.includes(asking.call.name)) return undefined
   const answer = text.replaceAll(',', '')
-  if (isPhrase(answer, refusals)) return say(texts.leftAsIs)
+  if (isPhrase(answer, refusals)) return say((texts) => texts.leftAsIs)
   if (!isPhrase(answer, agreements)) return undefined
   if (asking.call.name === 'memory_forget') return forgetCall(asking.about)
   const content = isRecord(asking.call.input) ? asking.call.input.content : undefined
@@ -253,10 +274,10 @@ const listIntent: Intent = {
   // An empty query lists the newest.
   input: { query: '', limit: maxListed },
   purpose: 'look up your notes',
-  answer(result) {
+  answer(result, texts) {
     const notes = readNoteLines(result)
     if (notes.length === 0) return texts.noNotes
-    return [texts.notes, ...notes.map((note) => texts.listed(note.text, note.date, note.citation))].join('\n')
+    return [texts.notes, ...notes.map((note) => texts.listed(note.text, dateIn(note, texts), note.citation))].join('\n')
   },
 }
 
@@ -286,7 +307,7 @@ const otherLanguages: Ability = ({ text, asks }) => {
 
 function keep(said: string) {
   const note = noteIntent(said)
-  const answer: typeof note.answer = (result) => `${note.answer(result)} ${texts.onlyKept}`
+  const answer: typeof note.answer = (result, texts) => `${note.answer(result, texts)} ${texts.onlyKept}`
   return { ...note, answer }
 }
 
@@ -308,9 +329,20 @@ const status: Ability = ({ request }) => {
   }
 }
 
+/** The same requests in other languages. */
+const everyday: Ability = (sentence, before) =>
+  everydayWith({
+    note: extensible,
+    recall: recallIntent,
+    forget: (named) => forgetNamed(named, sentence.text, before.cited),
+    undo: undoCall,
+    notes: listIntent,
+  })(sentence, before)
+
 // The first match takes the sentence: narrow forms come before wide ones, and general questions last.
 const abilities: readonly Ability[] = [
   confirm,
+  everyday,
   smallTalk,
   status,
   calculate,
@@ -334,19 +366,19 @@ const looksUp = ['recall_memory', 'memory_query']
 export function planReply(message: { words: string; files: readonly string[]; before?: Before }): Intent[] {
   const { words, files, before = nothingBefore } = message
   const isEmpty = !hasWords(words)
-  if (files.length === 0 && isEmpty) return [say(texts.nothingSaid)]
+  if (files.length === 0 && isEmpty) return [say((texts) => texts.nothingSaid)]
   const intents = isEmpty ? [] : readIntents(words, before)
   if (files.length === 0) return tidy(intents)
   // A question beside a file is most likely about the file, which cannot be read here.
   const others = intents.filter((intent) => intent.type === 'call' && !looksUp.includes(intent.tool))
-  return [say(texts.files(nameFiles(files))), ...others]
+  return [say((texts) => texts.files(nameFiles(files, texts))), ...others]
 }
 
 function readIntents(words: string, before: Before): Intent[] {
   const approval = matchesApproval(words, before)
   if (approval) return approval
   const due = dueReminder(words)
-  if (due !== undefined) return [say(texts.reminderDue(due))]
+  if (due !== undefined) return [say((texts) => texts.reminderDue(due))]
   const whole = matchesWholeNote(words) ?? matchesToolRun(words) ?? matchesCorrection(words, before)
   if (whole) return [whole]
   const intents: Intent[] = []
@@ -366,18 +398,19 @@ function readIntents(words: string, before: Before): Intent[] {
 function tidy(intents: readonly Intent[]): Intent[] {
   const wanted = intents.filter((intent) => intent.type === 'call' || intent.kind === 'answer')
   const unknown = intents.filter((intent) => intent.type === 'say' && intent.kind === 'unknown')
-  if (wanted.length === 0) return unknown.length > 0 ? [say(texts.unknown)] : intents.slice(0, 1)
+  if (wanted.length === 0) return unknown.length > 0 ? [say((texts) => texts.unknown)] : intents.slice(0, 1)
   const kept = wanted.slice(0, maxIntents)
-  if (wanted.length > kept.length) kept.push(say(texts.tooMuch(maxIntents)))
+  if (wanted.length > kept.length) kept.push(say((texts) => texts.tooMuch(maxIntents)))
   const [strange] = unknown
-  if (strange?.type === 'say') kept.push(say(texts.alsoUnknown(strange.text)))
+  const unclear = strange?.type === 'say' ? strange.text : undefined
+  if (typeof unclear === 'string') kept.push(say((texts) => texts.alsoUnknown(unclear)))
   return kept
 }
 
 const maxNames = 10
 
-function nameFiles(files: readonly string[]): string {
-  const names = files.slice(0, maxNames).map(quote)
+function nameFiles(files: readonly string[], texts: Texts): string {
+  const names = files.slice(0, maxNames).map(texts.quoted)
   const rest = files.length > maxNames ? ` and ${files.length - maxNames} more files` : ''
   return `${names.join(', ')}${rest}`
 }
@@ -393,15 +426,15 @@ function matchesApproval(words: string, { waiting, told }: Before): Intent[] | u
     waiting.filter(({ name, input }) => heard.includes(text({ tool: name, arguments: canonicalJson(input) })))
   const approved = answered(approvedText)
   if (approved.length > 0) return approved.flatMap(repeat)
-  if (answered(deniedText).length > 0) return [say(texts.leftAsIs)]
+  if (answered(deniedText).length > 0) return [say((texts) => texts.leftAsIs)]
   // The answer may be too late: then the call asks again.
   const spoken = readSpokenAnswer(words)
   if (spoken === 'approve') return waiting.flatMap(repeat)
-  return spoken === 'deny' ? [say(texts.leftAsIs)] : undefined
+  return spoken === 'deny' ? [say((texts) => texts.leftAsIs)] : undefined
 }
 
 function repeat({ name, input }: ToolCallPart): CallIntent[] {
   if (!isRecord(input)) return []
-  const answer: CallIntent['answer'] = (result) => withoutWrapping(result) || texts.done
+  const answer: CallIntent['answer'] = (result, texts) => withoutWrapping(result) || texts.done
   return [{ type: 'call', tool: name, input, purpose: 'do that', answer }]
 }

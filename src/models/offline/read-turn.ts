@@ -1,3 +1,4 @@
+import { type Language, languageOfTexts } from '../../base/languages.ts'
 import { toStorableText } from '../../base/text.ts'
 import type { ModelMessage, ToolCallPart, ToolResult, UserPart } from '../../protocol/messages.ts'
 import { waitsForApproval } from '../../security/approval-texts.ts'
@@ -29,9 +30,11 @@ export interface Before {
   told: string
   /** The last time that the context contained; unchanged times are not repeated. Empty if there was none. */
   now: string
+  /** Of the message, else of the user's earlier ones. */
+  language: Language
 }
 
-export const nothingBefore: Before = { cited: [], asking: undefined, waiting: [], told: '', now: '' }
+export const nothingBefore: Before = { cited: [], asking: undefined, waiting: [], told: '', now: '', language: 'en' }
 
 /** The user's latest words, the context before them, and the calls made since. */
 export function readTurn(messages: readonly ModelMessage[]): Turn {
@@ -44,16 +47,32 @@ export function readTurn(messages: readonly ModelMessage[]): Turn {
   const spoken = said.flatMap((part) =>
     part.type === 'text' && attachedName(part.text) === undefined ? [part.text] : [],
   )
+  const words = toStorableText(spoken.join('\n')).trim()
+  const before = readBefore(messages.slice(0, Math.max(0, start)), newest)
   return {
-    words: toStorableText(spoken.join('\n')).trim(),
+    words,
     files: said.flatMap((part) => {
       if (part.type === 'media') return [part.name || part.mediaType]
       return attachedName(part.text) ?? []
     }),
-    before: readBefore(messages.slice(0, Math.max(0, start)), newest),
+    before: { ...before, language: languageOfTexts(saidBefore(messages.slice(0, Math.max(0, start)), words)) },
     calls: calls.flat(),
     results: new Map(results.map((result) => [result.callId, result])),
     rounds: calls.filter((made) => made.length > 0).length,
+  }
+}
+
+const readMessages = 20
+
+/** The user's words, newest first. A report of the system is not theirs, and neither is a file. */
+function* saidBefore(earlier: readonly ModelMessage[], words: string): Generator<string> {
+  const reported = /(?:^|\n)(?:Remind the user: ([^\n]+)|The user (?:approved|denied): )/.exec(words)
+  yield reported ? (reported[1] ?? '') : words
+  for (const message of earlier.slice(-readMessages).toReversed()) {
+    if (message.role !== 'user') continue
+    for (const part of newestParts(message.parts)) {
+      if (part.type === 'text' && attachedName(part.text) === undefined && !isContext(part)) yield part.text
+    }
   }
 }
 
@@ -64,7 +83,7 @@ function attachedName(text: string): string | undefined {
   return fenced ?? named
 }
 
-function readBefore(earlier: readonly ModelMessage[], newest: ModelMessage | undefined): Before {
+function readBefore(earlier: readonly ModelMessage[], newest: ModelMessage | undefined): Omit<Before, 'language'> {
   const replies = earlier.flatMap((message) => (message.role === 'assistant' ? [message] : []))
   const said = replies.map((reply) => reply.parts.map((part) => (part.type === 'text' ? part.text : '')).join(''))
   const reply = said.findLast((text) => text.trim() !== '') ?? ''

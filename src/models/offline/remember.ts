@@ -1,5 +1,5 @@
 import { hasPlainStatements } from '../../memory/learning/plain-statements.ts'
-import { readCitation, readDate, withoutWrapping } from './notes.ts'
+import { readCitation, readDay, withoutWrapping } from './notes.ts'
 import phrases from './phrases.json' with { type: 'json' }
 import {
   type Ability,
@@ -11,7 +11,6 @@ import {
   type Sentence,
   say,
 } from './sentence.ts'
-import { texts } from './texts.ts'
 
 const notOrders = ['remember when', 'remember how', 'remember what', 'remember who', 'remember where', 'remember me']
 
@@ -34,7 +33,7 @@ const dayFirst = /^(?:(?:in|on|last|this) \w{1,12}(?: \w{1,12})?|yesterday|today
 
 export const remember: Ability = (sentence) => {
   const told = readOrder(sentence)
-  if (told !== undefined) return hasWords(told) ? extensible(told) : say(texts.nothingToNote)
+  if (told !== undefined) return hasWords(told) ? extensible(told) : say((texts) => texts.nothingToNote)
   return isStatement(sentence) ? noteIntent(sentence.request) : undefined
 }
 
@@ -79,8 +78,9 @@ export function noteIntent(content: string): CallIntent {
     tool: 'store_memory',
     input: { content },
     purpose: 'save that',
-    answer(result) {
-      const since = withoutWrapping(result).startsWith('Known') ? readDate(result.text) : undefined
+    answer(result, texts) {
+      const day = withoutWrapping(result).startsWith('Known') ? readDay(result.text) : undefined
+      const since = day && texts.dateOf(day)
       const citation = readCitation(result)
       return since === undefined ? texts.noted(content, citation) : texts.knownAlready(content, since, citation)
     },
@@ -88,7 +88,7 @@ export function noteIntent(content: string): CallIntent {
 }
 
 /** After an order to remember, a sentence without a request belongs to the note. */
-function extensible(content: string): CallIntent {
+export function extensible(content: string): CallIntent {
   return {
     ...noteIntent(content),
     extend: ({ text, startsLine }) => extensible(`${content}${startsLine ? '\n' : ' '}${text}`),

@@ -1,7 +1,7 @@
-import { readCitation, readNoteLines, withoutWrapping } from './notes.ts'
+import { dateIn, readCitation, readNoteLines, withoutWrapping } from './notes.ts'
 import phrases from './phrases.json' with { type: 'json' }
 import { type Ability, afterPhrase, hasWords, type Intent, isPhrase, say } from './sentence.ts'
-import { quote, texts } from './texts.ts'
+import type { Texts } from './texts.ts'
 
 const orders = ['remind me', "don't forget to", 'do not forget to', 'remember to', 'set a reminder', 'set reminder']
 const joints = ['to', 'that', 'about', 'for']
@@ -12,12 +12,12 @@ const maxListed = 20
 const maxReminderLength = 500
 
 export const reminders: Ability = ({ request, asks }) => {
-  if (isPhrase(request, phrases.reminderLists)) return listIntent
+  if (isPhrase(request, phrases.reminderLists)) return reminderList(withoutOrder)
   const rest = afterPhrase(request, orders)
   if (rest === undefined || afterPhrase(rest, questions) !== undefined) return undefined
   const content = withDigits(asks ? request.replace(/\?+$/, '') : request)
-  if (!hasWords(withoutOrder(content))) return say(texts.nothingToRemind)
-  return scheduleIntent(content) ?? noteIntent(content)
+  if (!hasWords(withoutOrder(content))) return say((texts) => texts.nothingToRemind)
+  return scheduleIntent(content) ?? noteReminder(content)
 }
 
 const clock = String.raw`(?:at )?(?:\d{1,2}(?::\d{2})? ?(?:am|pm)|\d{1,2}:\d{2}|noon|midnight)|at \d{1,2}(?: o['’]clock)?`
@@ -33,15 +33,16 @@ function scheduleIntent(content: string): Intent | undefined {
   const when = content.length > maxReminderLength ? undefined : moment.exec(content)?.[0]
   if (when === undefined) return undefined
   const rest = withoutOrder(content.replace(when, ' ').replaceAll(/\s+/g, ' ').trim()).replace(/[\s,.!]+$/, '')
-  if (!hasWords(rest)) return say(texts.nothingToRemind)
+  if (!hasWords(rest)) return say((texts) => texts.nothingToRemind)
   return {
     type: 'call',
     tool: 'schedule_message',
     input: { message: `${dueMark}${rest}`, at: asMoment(when), name: rest.slice(0, 80).toWellFormed() },
     purpose: 'set that reminder',
-    answer: (result) => texts.reminderSet(rest, readableMoment(/next ([^;)]+)/.exec(result.text)?.[1]) ?? when),
-    otherwise: noteIntent(content),
-    ifRefused: noteIntent(content),
+    answer: (result, texts) =>
+      texts.reminderSet(rest, readableMoment(/next ([^;)]+)/.exec(result.text)?.[1], texts) ?? when),
+    otherwise: noteReminder(content),
+    ifRefused: noteReminder(content),
   }
 }
 
@@ -70,64 +71,70 @@ function asMoment(when: string): string {
 }
 
 /** "2026-11-18 09:00 Europe/Berlin" in readable form. */
-function readableMoment(moment: string | undefined): string | undefined {
+function readableMoment(moment: string | undefined, { language }: Texts): string | undefined {
   const [, date, time, zone] = /^(\d{4}-\d{2}-\d{2}) (\d{2}:\d{2}) (\S+)$/.exec(moment ?? '') ?? []
   if (date === undefined) return moment
+  const named = zone === 'UTC' ? ' UTC' : ''
+  if (language !== 'en') {
+    const style = { dateStyle: 'full', timeStyle: 'short', timeZone: 'UTC' } as const
+    return `${new Intl.DateTimeFormat(`${language}-u-nu-latn`, style).format(new Date(`${date}T${time}Z`))}${named}`
+  }
   const day = new Intl.DateTimeFormat('en-US', { dateStyle: 'full', timeZone: 'UTC' }).format(
     new Date(`${date}T00:00:00Z`),
   )
-  return `on ${day} at ${time}${zone === 'UTC' ? ' UTC' : ''}`
+  return `on ${day} at ${time}${named}`
 }
 
 /** The prefix of a due reminder that arrives as a message. */
-const dueMark = 'Remind the user: '
+export const dueMark = 'Remind the user: '
 
 export function dueReminder(words: string): string | undefined {
   return /(?:^|\n)Remind the user: ([^\n]+)/.exec(words)?.[1]
 }
 
 /** Stored with "remind me" in front, so that the same words as a fact stay a separate note. */
-function noteIntent(content: string): Intent {
+export function noteReminder(content: string, shown = withoutOrder(content)): Intent {
   return {
     type: 'call',
     tool: 'store_memory',
     input: { content, tags: [tag] },
     purpose: 'save that reminder',
-    answer: (result) => texts.reminderNoted(withoutOrder(content), readCitation(result)),
+    answer: (result, texts) => texts.reminderNoted(shown, readCitation(result)),
   }
 }
 
-const listIntent: Intent = {
+/** `shown` cuts the order off: it is stored with it. */
+export const reminderList = (shown: (content: string) => string): Intent => ({
   type: 'call',
   tool: 'recall_memory',
   input: { query: tag, limit: maxListed },
   purpose: 'look up your reminders',
-  answer(result) {
+  answer(result, texts) {
     const kept = readNoteLines(result).filter((note) => note.tags.includes(tag))
-    return scheduledIntent(kept.map((note) => texts.listed(withoutOrder(note.text), note.date, note.citation)))
+    return scheduledIntent(kept.map((note) => texts.listed(shown(note.text), dateIn(note, texts), note.citation)))
   },
-}
+})
 
 /** Those with a time come from the scheduler, the others from the notes. */
 function scheduledIntent(noted: readonly string[]): Intent {
-  const listed = (lines: readonly string[]) =>
+  const listed = (lines: readonly string[], texts: Texts) =>
     lines.length === 0 ? texts.noReminders : [texts.reminders, ...lines].join('\n')
   return {
     type: 'call',
     tool: 'list_scheduled',
     input: {},
     purpose: 'look up your reminders',
-    answer(result) {
+    answer(result, texts) {
       const due = withoutWrapping(result)
         .split('\n')
         .flatMap((line) => {
           const [, next, message] = /\(next ([^;)]+).*"Remind the user: (.*)"$/.exec(line) ?? []
-          return message === undefined ? [] : [`- ${quote(message)} (${next})`]
+          return message === undefined ? [] : [`- ${texts.quoted(message)} (${next})`]
         })
-      return listed([...due, ...noted])
+      return listed([...due, ...noted], texts)
     },
-    otherwise: say(listed(noted)),
-    ifRefused: say(listed(noted)),
+    otherwise: say((texts) => listed(noted, texts)),
+    ifRefused: say((texts) => listed(noted, texts)),
   }
 }
 

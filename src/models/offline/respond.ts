@@ -7,7 +7,7 @@ import { withoutWrapping } from './notes.ts'
 import { planReply } from './plan-reply.ts'
 import { readTurn, type Turn } from './read-turn.ts'
 import type { CallIntent, Intent } from './sentence.ts'
-import { texts } from './texts.ts'
+import { type Texts, textsOf } from './texts.ts'
 
 // Finding and then changing takes two rounds. The rest is for turns that another model started.
 const maxRounds = 4
@@ -22,7 +22,8 @@ export function respond(
   const offered = new Set(request.tools.map((tool) => tool.name))
   // With `find_tools`, everything that it would find can be called by name.
   const canCall = (tool: string) => offered.has(tool) || offered.has('find_tools')
-  const settled = planReply(turn).map((intent) => settle(intent, turn, canCall))
+  const texts = textsOf(turn.before.language)
+  const settled = planReply(turn).map((intent) => settle(intent, { turn, texts, canCall }))
   const calls = turn.rounds < maxRounds ? callsToMake(settled, ids) : []
   if (calls.length > 0) return { parts: calls, stopReason: 'tool_use', usage: estimateUsage(request, calls) }
   const text = settled
@@ -34,10 +35,13 @@ export function respond(
 }
 
 /** Follows an intent through the calls made for it, to the reply or the next call. */
-function settle(intent: Intent, turn: Turn, canCall: (tool: string) => boolean): string | CallIntent {
+function settle(
+  intent: Intent,
+  { turn, texts, canCall }: { turn: Turn; texts: Texts; canCall: (tool: string) => boolean },
+): string | CallIntent {
   let next = intent
   for (let step = 0; step < maxSteps; step += 1) {
-    if (next.type === 'say') return next.text
+    if (next.type === 'say') return typeof next.text === 'string' ? next.text : next.text(texts)
     if (!canCall(next.tool) || (next.leadsTo !== undefined && !canCall(next.leadsTo))) {
       if (!next.otherwise) return texts.toolMissing(next.purpose)
       next = next.otherwise
@@ -47,7 +51,7 @@ function settle(intent: Intent, turn: Turn, canCall: (tool: string) => boolean):
     const wanted = canonicalJson(input)
     const call = turn.calls.find((made) => made.name === tool && canonicalJson(made.input) === wanted)
     if (!call) return next
-    const answer = answerOf(next, turn.results.get(call.id))
+    const answer = answerOf(next, turn.results.get(call.id), texts)
     if (typeof answer === 'string') return answer
     next = answer
   }
@@ -72,14 +76,14 @@ function callsToMake(settled: readonly (string | CallIntent)[], ids: Ids): ToolC
 function estimateUsage(request: ModelRequest, parts: readonly AssistantPart[]): Usage {
   const input = [
     ...request.system.map((block) => block.text),
-    ...request.messages.flatMap(textsOf),
+    ...request.messages.flatMap(textsIn),
     ...request.tools.map((tool) => JSON.stringify(tool)),
   ]
   const sum = (texts: readonly string[]) => texts.reduce((total, text) => total + estimateTokens(text), 0)
   return { inputTokens: sum(input), outputTokens: sum(parts.map(textOfPart)), cacheReadTokens: 0, cacheWriteTokens: 0 }
 }
 
-function textsOf(message: ModelMessage): string[] {
+function textsIn(message: ModelMessage): string[] {
   switch (message.role) {
     case 'user':
       return message.parts.map((part) => (part.type === 'text' ? part.text : part.name))
@@ -95,10 +99,10 @@ function textOfPart(part: AssistantPart): string {
 }
 
 /** The consequence of a call: a reply, or another intent. A missing result means an unknown outcome. */
-function answerOf(intent: CallIntent, result: ToolResult | undefined): string | Intent {
+function answerOf(intent: CallIntent, result: ToolResult | undefined, texts: Texts): string | Intent {
   const isUnknown = result?.isError && result.text.toLowerCase().includes('outcome unknown')
   if (!result || isUnknown) return texts.outcomeUnknown(intent.purpose)
-  if (!result.isError) return intent.answer(result)
+  if (!result.isError) return intent.answer(result, texts)
   const reason = withoutWrapping(result)
   const instead = reason.startsWith('There is no tool named') ? intent.otherwise : intent.ifRefused
   return instead ?? texts.toolFailed(intent.purpose, reason || 'no reason was given.')

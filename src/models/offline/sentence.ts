@@ -1,6 +1,7 @@
 import type { Json, ToolResult } from '../../protocol/messages.ts'
 import phrases from './phrases.json' with { type: 'json' }
 import type { Before } from './read-turn.ts'
+import { type Texts, tables } from './texts.ts'
 
 export interface Sentence {
   /** As the user wrote it. */
@@ -20,6 +21,8 @@ const maxSentences = 30
 const endMarks = '.!?…'
 const wideEndMarks = '。！？'
 const abbreviations = new Set(phrases.abbreviations)
+/** "Am 5. Mai" */
+const germanMonth = new RegExp(`^ (?:${tables.de.times.months.join('|')})(?!\\p{L})`, 'iu')
 const joinedQuestion = /,?\s(?:and|or)\s(?=(?:what|when|where|who|which|how|do i|am i|is my)\b)/i
 
 export function readSentences(message: string): Sentence[] {
@@ -86,6 +89,7 @@ function isAbbreviation(text: string, start: number, at: number): boolean {
   // The word before the period, at most as long as the longest abbreviation.
   const before = text.slice(Math.max(start, at - 8), at)
   const word = before.slice(before.search(/\S*$/)).toLowerCase()
+  if (/^\d{1,2}$/.test(word)) return germanMonth.test(text.slice(at + 1, at + 12))
   return abbreviations.has(word) || /^[a-z]$/.test(word)
 }
 
@@ -96,7 +100,8 @@ interface SayIntent {
   type: 'say'
   /** `courtesy` is dropped beside anything else; `unknown` sentences are answered together. */
   kind: 'answer' | 'courtesy' | 'unknown'
-  text: string
+  /** In the language of the message. */
+  text: string | ((texts: Texts) => string)
 }
 
 export interface CallIntent {
@@ -106,7 +111,7 @@ export interface CallIntent {
   /** Completes "I could not …". */
   purpose: string
   /** Only for results that are not errors. A nonempty reply, or the next intent. */
-  answer(result: ToolResult): string | Intent
+  answer(result: ToolResult, texts: Texts): string | Intent
   /** A further tool that is needed; without it the intent is not started. */
   leadsTo?: string
   /** Used instead if a required tool is not available. */
@@ -120,7 +125,7 @@ export interface CallIntent {
 /** An ability that needs no language model, recognized by the form of a sentence and its context. */
 export type Ability = (sentence: Sentence, before: Before) => Intent | undefined
 
-export function say(text: string, kind: SayIntent['kind'] = 'answer'): Intent {
+export function say(text: SayIntent['text'], kind: SayIntent['kind'] = 'answer'): Intent {
   return { type: 'say', kind, text }
 }
 

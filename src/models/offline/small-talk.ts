@@ -1,6 +1,5 @@
 import phrases from './phrases.json' with { type: 'json' }
 import { type Ability, afterPhrase, isPhrase, say } from './sentence.ts'
-import { texts } from './texts.ts'
 
 /** "How do I give you a model?", "connect a model", "How can I set up Claude?" */
 const connecting =
@@ -9,14 +8,14 @@ const connecting =
 const { greetings, thanks } = phrases
 
 export const smallTalk: Ability = ({ text, request }) => {
-  if (isPhrase(request, phrases.help)) return say(texts.help)
-  if (isPhrase(request, phrases.identity)) return say(texts.identity)
-  if (connecting.test(request.slice(0, 200))) return say(texts.connect)
-  if (isPhrase(text, thanks)) return say(texts.thanks, 'courtesy')
+  if (isPhrase(request, phrases.help)) return say((texts) => texts.help)
+  if (isPhrase(request, phrases.identity)) return say((texts) => texts.identity)
+  if (connecting.test(request.slice(0, 200))) return say((texts) => texts.connect)
+  if (isPhrase(text, thanks)) return say((texts) => texts.thanks, 'courtesy')
   const greets = isPhrase(request, greetings) || (request === '' && afterPhrase(text, greetings) !== undefined)
-  if (greets || isPhrase(text, greetings)) return say(texts.greeting, 'courtesy')
+  if (greets || isPhrase(text, greetings)) return say((texts) => texts.greeting, 'courtesy')
   // A message of nothing but courtesy has no request: "ok, thanks".
-  if (request === '' || isPhrase(request, phrases.nods)) return say(texts.allRight, 'courtesy')
+  if (request === '' || isPhrase(request, phrases.nods)) return say((texts) => texts.allRight, 'courtesy')
   return undefined
 }
 
@@ -33,11 +32,13 @@ export const calculate: Ability = ({ request }, { now }) => {
     .replace(/[?!.=\s]+$/, '')
     .trim()
   // The context contains the user's local time.
-  if (clockQuestions.test(text)) return now === '' ? undefined : say(texts.now(now))
+  if (clockQuestions.test(text)) return now === '' ? undefined : say((texts) => texts.now(now))
   const expression = asWritten(text.replace(asked, ''))
   if (!/\d/.test(expression) || !/[-+*/^%]/.test(expression)) return undefined
   const value = evaluate(expression)
-  return value === undefined ? undefined : say(texts.calculated(text.replace(asked, ''), formatNumber(value)))
+  return value === undefined
+    ? undefined
+    : say((texts) => texts.calculated(text.replace(asked, ''), formatNumber(value)))
 }
 
 /** Normalizes typed signs and words: `×`, "times", "17 % of 80", thousands with commas. */
@@ -114,6 +115,6 @@ export function evaluate(expression: string): number | undefined {
 }
 
 /** Without the noise of binary fractions: 0.1 + 0.2 is 0.3. */
-function formatNumber(value: number): string {
+export function formatNumber(value: number): string {
   return String(Number(value.toPrecision(12)))
 }

@@ -1,11 +1,21 @@
+import type { Language } from '../../base/languages.ts'
 import { cutText } from '../../base/text.ts'
+import ar from './languages/ar.json' with { type: 'json' }
+import de from './languages/de.json' with { type: 'json' }
+import es from './languages/es.json' with { type: 'json' }
+import fr from './languages/fr.json' with { type: 'json' }
+import ja from './languages/ja.json' with { type: 'json' }
+import zh from './languages/zh.json' with { type: 'json' }
 
 const connect =
   'To connect a model, run `familiar setup` in a terminal on this machine, or set ANTHROPIC_API_KEY or another provider’s ' +
   'key, or start Ollama. It is used from the next message on.'
 
-/** All texts of the offline model in one place, so that they have one voice: plain, short, honest. */
-export const texts = {
+/** The texts and the forms of each language other than English: one file per language. */
+export const tables = { de, es, fr, zh, ja, ar }
+
+/** All English texts of the offline model in one place, so that they have one voice: plain, short, honest. */
+export const english = {
   connect,
   calculated: (expression: string, value: string) => `${expression} = ${value}`,
   now: (now: string) => `It is ${now}.`,
@@ -116,14 +126,84 @@ export const texts = {
 const maxQuoteLength = 300
 
 /** The user's own words, never rewritten; a long text is shortened and says so. */
-export function quote(text: string): string {
+function quote(text: string): string {
+  return `“${oneLine(text)}”`
+}
+
+function oneLine(text: string): string {
   const line = text
     .slice(0, maxQuoteLength * 4)
     .trim()
     .replaceAll(/\s+/g, ' ')
-  return line.length > maxQuoteLength ? `“${cutText(line, maxQuoteLength)} …”` : `“${line}”`
+  return line.length > maxQuoteLength ? `${cutText(line, maxQuoteLength)} …` : line
 }
 
 function quoteEnding(text: string): string {
   return /[.!?…。！？]$/.test(text.trim()) ? quote(text) : `${quote(text)}.`
+}
+
+export type Texts = typeof english & {
+  language: Language
+  /** `2026-11-15` as a date of the language. */
+  dateOf(day: string): string | undefined
+  quoted(text: string): string
+}
+
+const monthNames = 'January February March April May June July August September October November December'.split(' ')
+
+/** `15 November 2026` */
+function englishDate(day: string): string | undefined {
+  const [year, month, number] = day.split('-')
+  const name = monthNames[Number(month) - 1]
+  return name === undefined ? undefined : `${Number(number)} ${name} ${year}`
+}
+
+const made = new Map<Language, Texts>()
+
+/** The texts in a language. One that a table lacks is English. */
+export function textsOf(language: Language): Texts {
+  const known = made.get(language)
+  if (known) return known
+  const texts = language === 'en' ? { ...english, language, dateOf: englishDate, quoted: quote } : translated(language)
+  made.set(language, texts)
+  return texts
+}
+
+export const inEnglish = textsOf('en')
+
+function translated(language: Exclude<Language, 'en'>): Texts {
+  const { texts: told, quotes, stop } = tables[language]
+  const [opening = '“', closing = '”'] = quotes
+  const quoted = (text: string) => `${opening}${oneLine(text)}${closing}`
+  const ended = (text: string) => `${quoted(text)}${/[.!?…。！？؟]$/.test(text.trim()) ? '' : stop}`
+  const format = new Intl.DateTimeFormat(`${language}-u-nu-latn`, { dateStyle: 'long', timeZone: 'UTC' })
+  /** `{1}` is the first argument, `{q1}` the same in quotes. */
+  const fill = (template: string, given: readonly unknown[]) =>
+    template.replaceAll(/\{(q?)(\d)\}/g, (_, isQuoted: string, place: string) => {
+      const text = String(given[Number(place) - 1] ?? '')
+      return isQuoted ? ended(text) : text
+    })
+  const templates = new Map(
+    Object.entries(told).map(([name, text]) => {
+      return [
+        name,
+        (Array.isArray(text) ? text.join('\n') : String(text)).replaceAll('{connect}', told.connect),
+      ] as const
+    }),
+  )
+  const own = Object.entries(english).flatMap(([name, original]) => {
+    const template = templates.get(name)
+    if (template === undefined) return []
+    const text = typeof original === 'string' ? template : (...given: unknown[]) => fill(template, given)
+    return [[name, text] as const]
+  })
+  return {
+    ...english,
+    ...(Object.fromEntries(own) as Partial<typeof english>),
+    calculated: (expression, value) => `${expression} = ${value}`,
+    listed: (content, date, citation) => `- ${quoted(content)} (${date}) ${citation}`,
+    language,
+    dateOf: (day) => (/^\d{4}-\d{2}-\d{2}$/.test(day) ? format.format(new Date(`${day}T00:00:00Z`)) : undefined),
+    quoted,
+  }
 }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { planReply } from './plan-reply.ts'
+import { inEnglish } from './texts.ts'
 import { matchesToolRun } from './use-tool.ts'
 
 const plan = (words: string) => planReply({ words, files: [] })
@@ -56,7 +57,7 @@ describe('matchesToolRun', () => {
     expect(intent).toMatchObject({ tool: 'find_tools', input: { query: 'word_count' } })
     const input = { type: 'object', properties: { text: { type: 'string' } }, required: ['text'] }
     const found = JSON.stringify({ name: 'cap_word_count', description: 'Counts words', input })
-    expect(intent.answer({ callId: 'a', name: 'find_tools', text: found, isError: false })).toMatchObject({
+    expect(intent.answer({ callId: 'a', name: 'find_tools', text: found, isError: false }, inEnglish)).toMatchObject({
       tool: 'cap_word_count',
       input: { text: 'a b c' },
     })

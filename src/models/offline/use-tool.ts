@@ -5,7 +5,6 @@ import type { Json, ToolResult } from '../../protocol/messages.ts'
 import { withoutWrapping } from './notes.ts'
 import phrases from './phrases.json' with { type: 'json' }
 import { type Ability, afterPhrase, type CallIntent, hasWords, type Intent, say } from './sentence.ts'
-import { texts } from './texts.ts'
 
 const orders = [
   ...['run', 'use', 'call'].flatMap((verb) =>
@@ -49,13 +48,13 @@ function findTool(name: string, words: string): CallIntent {
     tool: 'find_tools',
     input: { query: name },
     purpose: `find the tool ${name}`,
-    answer(result) {
+    answer(result, texts) {
       const tool = findNamed(name, result)
       if (!tool) return texts.noSuchTool(name)
       const { values, missing } = fillParameters(words, tool.input)
-      return missing.length > 0 ? say(texts.toolNeeds(name, missing)) : callTool(tool.name, values)
+      return missing.length > 0 ? say((texts) => texts.toolNeeds(name, missing)) : callTool(tool.name, values)
     },
-    ifRefused: say(texts.noSuchTool(name)),
+    ifRefused: say((texts) => texts.noSuchTool(name)),
   }
 }
 
@@ -76,7 +75,7 @@ function callTool(tool: string, input: { [key: string]: Json }): CallIntent {
     tool,
     input,
     purpose: `use ${tool}`,
-    answer(result) {
+    answer(result, texts) {
       const text = withoutWrapping(result)
       return shownAsCard.test(text) ? texts.hereItIs : truncateText(text, maxShown) || texts.done
     },
