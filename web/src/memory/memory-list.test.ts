@@ -1,6 +1,7 @@
+import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { MemoryReply } from '../../../src/protocol/memory.ts'
-import { byDay, dayKey, startOfDayIso, withQuery } from './memory-list.tsx'
+import { byDay, dayKey, startOfDayIso, withoutMarks, withQuery } from './memory-list.tsx'
 
 describe('withQuery', () => {
   it('PAGE-6 keeps the rest of the address, and drops empty values', () => {
@@ -8,6 +9,34 @@ describe('withQuery', () => {
     expect(withQuery(query, { entity: 'Ann & Bo' })).toBe('/memory?tab=facts&entity=Ann+%26+Bo')
     expect(withQuery(query, { entity: '' })).toBe('/memory?tab=facts')
     expect(withQuery(query, { entity: '', tab: '' })).toBe('/memory')
+  })
+})
+
+describe('withoutMarks', () => {
+  it.each([
+    ['The **17:42** is 12 minutes late.', 'The 17:42 is 12 minutes late.'],
+    ['I keep it in *travel*, see `list.md`.', 'I keep it in travel, see list.md.'],
+    ['# Plan\n> Ghent', 'Plan\nGhent'],
+    ['See [the plan](https://example.org/plan).', 'See the plan.'],
+    ['2 * 3 * 4, a*b*c and __init__.py', '2 * 3 * 4, a*b*c and __init__.py'],
+    ['a ** b ** c', 'a ** b ** c'],
+  ])('PAGE-6 %s', (text, plain) => {
+    expect(withoutMarks(text)).toBe(plain)
+  })
+
+  it('PAGE-6 only ever removes, from any text', () => {
+    const marked = fc.array(fc.constantFrom('**', '*', '__', '`', '[', '](https://a.b)', '# ', '\n', 'word', ' '))
+    fc.assert(
+      fc.property(
+        fc.oneof(
+          fc.string({ unit: 'grapheme' }),
+          marked.map((parts) => parts.join('')),
+        ),
+        (text) => {
+          expect(withoutMarks(text).length).toBeLessThanOrEqual(text.length)
+        },
+      ),
+    )
   })
 })
 

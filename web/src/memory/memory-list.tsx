@@ -72,6 +72,19 @@ export function shownContent({ kind, content }: Pick<MemoryReply, 'kind' | 'cont
   return kind === 'commitment' ? content.replace(/^user owes\b/, t.memory.youOwe) : content
 }
 
+const marks: [pattern: RegExp, text: string][] = [
+  [/^ {0,3}(?:#{1,6}|>) +/gm, ''],
+  [/(\*\*|~~)(?=\S)([^*~\n]{1,500}?)(?<=\S)\1/g, '$2'],
+  [/(?<![\w*])\*(?=[^\s*])([^*\n]{1,500}?)(?<=[^\s*])\*(?![\w*])/g, '$1'],
+  [/`([^`\n]{1,500})`/g, '$1'],
+  [/\[([^\][\n]{1,500})\]\(https?:[^\s()]{1,2000}\)/g, '$1'],
+]
+
+/** Text for one paragraph of a list, without the marks of Markdown that only make sense in a whole text. */
+export function withoutMarks(text: string): string {
+  return marks.reduce((plain, [pattern, rest]) => plain.replaceAll(pattern, rest), text)
+}
+
 export const kindChoices = choices(memoryKindNames)
 export const sourceChoices = choices(sourceNames)
 export const retentionChoices = choices(retentionNames)
@@ -99,7 +112,7 @@ export function MemoryListItem(props: {
             className="line-clamp-3 underline-offset-4 hover:text-accent hover:underline"
           >
             {title && <span className="font-medium">{title}: </span>}
-            {shownContent(memory)}
+            {withoutMarks(shownContent(memory))}
           </Link>
           <p className="mt-1 flex flex-wrap items-center gap-x-2 gap-y-1 text-xs text-soft">
             <span className="font-medium text-ink">{memoryKindNames[kind]}</span>
