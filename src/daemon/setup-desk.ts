@@ -178,12 +178,11 @@ export function createSetupDesk(
     return variable && key ? { key, variable } : undefined
   }
 
-  /** The name of the model's table: that of the same model, or a free one. */
+  /** The name of the model's table: that of the same model, or a free one made of its name, as people know it. */
   function modelNameIn(provider: string, model: string): string {
     const existing = fileOf(provider)?.models ?? {}
     const same = Object.entries(existing).find(([, one]) => one.model === model)?.[0]
     if (same !== undefined) return same
-    if (!existing.main) return 'main'
     const wanted = model.replaceAll(/[^A-Za-z0-9._:-]+/g, '-').replace(/^[^A-Za-z0-9]+/, '') || 'model'
     let name = wanted
     for (let number = 2; existing[name]; number += 1) name = `${wanted}-${number}`

@@ -88,17 +88,22 @@ describe('connecting a model in the page', () => {
       suggested: 'big-model',
     })
     const connected = await ask(familiar, '/api/v1/setup/models', described(fake, { model: 'small-model' }), page)
-    expect(connected.body).toEqual({ ok: true, problem: null, model: 'local/main', current: 'local/main' })
+    expect(connected.body).toEqual({
+      ok: true,
+      problem: null,
+      model: 'local/small-model',
+      current: 'local/small-model',
+    })
     expect(fake.requests.map(({ body }) => body.model)).toEqual(['small-model'])
     fake.reply({ text: 'Here I am.' })
     expect((await familiar.chat('Hello')).reply).toBe('Here I am.')
 
-    // A second model of the same server has a name of its own. The key is known already.
+    // A second model of the same server. The key is known already.
     const { api_key: _, ...again } = described(fake, { model: 'big-model' })
     const second = await ask(familiar, '/api/v1/setup/models', again, page)
     expect(second.body).toMatchObject({ ok: true, model: 'local/big-model' })
     const models = await ask(familiar, '/api/v1/models', undefined, page, 'GET')
-    expect(models.body.models).toMatchObject([{ id: 'local/main', has_key: true }, { id: 'local/big-model' }])
+    expect(models.body.models).toMatchObject([{ id: 'local/small-model', has_key: true }, { id: 'local/big-model' }])
 
     const config = readFileSync(join(familiar.home, 'familiar.toml'), 'utf8')
     expect(config).toContain('# mine\n[budget]\nper_day_usd = 3 # enough\n')
@@ -114,7 +119,7 @@ describe('connecting a model in the page', () => {
     const fake = await startProvider()
     const page = await signIn(familiar)
     await ask(familiar, '/api/v1/setup/models', described(fake, { model: 'big-model' }), page)
-    expect(familiar.daemon.model()).toBe('local/main')
+    expect(familiar.daemon.model()).toBe('local/big-model')
     for (const path of ['/api/v1/settings', '/api/v1/models', '/api/v1/setup/providers', '/api/v1/doctor']) {
       const { status, body } = await ask(familiar, path, undefined, page, 'GET')
       expect(status).toBe(200)
