@@ -26,15 +26,16 @@ describe('cronWords', () => {
     ['*/30', 'every 30 minutes'],
     ['*/5 * * * *', 'every 5 minutes'],
     ['0 * * * *', 'every hour'],
-    ['0 7 * * *', 'at 07:00 every day'],
-    ['30 8 * * 1-5', 'at 08:30 on weekdays'],
-    ['0 9 * * mon,thu', 'at 09:00 every Monday and Thursday'],
-    ['0 9 * * 7', 'at 09:00 every Sunday'],
-    ['0 8,12,18 * * *', 'at 08:00, 12:00, and 18:00 every day'],
-    ['0 9 1,22 * *', 'at 09:00 on the 1st and 22nd of every month'],
-    ['15 6 13 12 *', 'at 06:15 on the 13th of December'],
+    ['0 7 * * *', 'at 7:00 AM every day'],
+    ['30 8 * * 1-5', 'at 8:30 AM on weekdays'],
+    ['0 9 * * mon,thu', 'at 9:00 AM every Monday and Thursday'],
+    ['0 9 * * 7', 'at 9:00 AM every Sunday'],
+    ['0 8,12,18 * * *', 'at 8:00 AM, 12:00 PM, and 6:00 PM every day'],
+    ['0 9 1,22 * *', 'at 9:00 AM on the 1st and 22nd of every month'],
+    ['15 6 13 12 *', 'at 6:15 AM on the 13th of December'],
   ])('says %s as "%s"', (expression, words) => {
-    expect(cronWords(expression)).toBe(words)
+    // The locale puts a narrow space before AM.
+    expect(cronWords(expression)?.replaceAll('\u202f', ' ')).toBe(words)
   })
 
   it.each(['', 'tomorrow', '0 9 13 * 5', '0 9-17 * * *', '1 2 3', '0 9 * * * *'])(

@@ -1,4 +1,4 @@
-import { calendarNames, formatList } from '../strings/format.ts'
+import { calendarNames, formatDate, formatList } from '../strings/format.ts'
 import { t } from '../strings/strings.ts'
 
 export type RepeatKind = 'daily' | 'weekdays' | 'weekly' | 'monthly' | 'minutes' | 'cron'
@@ -78,7 +78,11 @@ function timeWords(minute: string, hour: string): string | undefined {
   if (steps) return Number(minute) === 0 ? steps : t.schedules.atMinute(steps, Number(minute))
   const hours = hour.split(',')
   if (!hours.every(isNumber)) return undefined
-  return t.schedules.at(list(hours.map((one) => `${one.padStart(2, '0')}:${minute.padStart(2, '0')}`)))
+  return t.schedules.at(list(hours.map((one) => clockTime(Number(one), Number(minute)))))
+}
+
+function clockTime(hour: number, minute: number): string {
+  return formatDate(new Date(2000, 0, 1, hour, minute), { timeStyle: 'short' })
 }
 
 function dayWords(day: string, month: string, weekday: string): string | undefined {

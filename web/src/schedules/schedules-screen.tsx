@@ -88,7 +88,8 @@ function ScheduleRow({ schedule }: { schedule: ListedScheduleReply }) {
 
 /** How often, in words where there are some. */
 function repeatWords({ kind, expression }: Pick<ListedScheduleReply, 'kind' | 'expression'>): string {
-  return kind === 'once' ? t.schedules.onceLower : (cronWords(expression) ?? expression)
+  const words = kind === 'once' ? t.schedules.onceLower : (cronWords(expression) ?? expression)
+  return words.charAt(0).toLocaleUpperCase() + words.slice(1)
 }
 
 const catchUpWords = {
