@@ -4,7 +4,7 @@ import { Button, IconButton, Menu } from '../components/controls.tsx'
 import { Empty, Failure, Notice, useToasts } from '../components/feedback.tsx'
 import { Dialog, TextField } from '../components/forms.tsx'
 import { Icon } from '../components/icon.tsx'
-import { Screen } from '../components/layout.tsx'
+import { Screen, timeAgo } from '../components/layout.tsx'
 import { Tabs } from '../components/tabs.tsx'
 import { useWho } from '../shell/account.tsx'
 import { go, usePlace } from '../shell/router.tsx'
@@ -235,7 +235,7 @@ export function BlockScreen({ label }: { label: string }) {
     >
       <p className="-mt-3 mb-4 flex flex-wrap gap-x-3 text-sm text-soft">
         {block && <span>{t.notes.version(block.version)}</span>}
-        {block && <span>{t.notes.changed(formatDate(block.modifiedAt))}</span>}
+        {block && <span>{t.notes.changed(timeAgo(Date.parse(block.modifiedAt), Date.now()))}</span>}
         {pin && <span>{t.notes.pinnedPositionTokens(pin.position, formatNumber(pin.tokens))}</span>}
       </p>
       {block?.trust === 'untrusted' && (

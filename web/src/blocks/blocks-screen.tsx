@@ -4,10 +4,10 @@ import { Button, classes, IconButton } from '../components/controls.tsx'
 import { Empty, Failure, useToasts } from '../components/feedback.tsx'
 import { Dialog, TextField } from '../components/forms.tsx'
 import { Icon } from '../components/icon.tsx'
-import { Screen, Section } from '../components/layout.tsx'
+import { Screen, Section, timeAgo } from '../components/layout.tsx'
 import { useWho } from '../shell/account.tsx'
 import { go, Link, partBehind, usePlace } from '../shell/router.tsx'
-import { formatBytes, formatDate, formatNumber } from '../strings/format.ts'
+import { formatBytes, formatNumber } from '../strings/format.ts'
 import { t } from '../strings/strings.ts'
 import { BlockScreen } from './block-screen.tsx'
 import { labelOfPath, movePin, pathOfLabel } from './blocks.ts'
@@ -79,7 +79,7 @@ function BlockRow(props: { entry: Reply<'blocks.list'>['entries'][number]; isPin
       <Link href={pathOfLabel(label)} className="min-w-0 flex-1 rounded-xl px-4 py-2.5 hover:bg-sunken">
         <span className="block font-medium">{label}</span>
         <span className="block text-xs text-soft">
-          {t.notes.bytesChanged(formatBytes(entry.bytes), formatDate(entry.modified_at))}
+          {t.notes.bytesChanged(formatBytes(entry.bytes), timeAgo(Date.parse(entry.modified_at), Date.now()))}
         </span>
       </Link>
       {canWrite && (
