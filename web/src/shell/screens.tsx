@@ -132,7 +132,7 @@ export const screens: readonly ScreenEntry[] = [
     path: '/settings/telegram',
     destination: 'settings',
     label: t.settings.telegram,
-    icon: 'send',
+    icon: 'paper_plane',
     isOwners: true,
     Component: SettingsScreen,
   },
