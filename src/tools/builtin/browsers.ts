@@ -206,8 +206,8 @@ export function findChromium({ executable, searchPath }: ChromiumPlaces): Promis
 }
 
 const noChromium =
-  'Chromium is not installed. The user can install it (Debian: sudo apt-get install chromium; Chrome and Edge also ' +
-  'work), or set its path in familiar.toml: executable under [tools.browser].'
+  'Chromium is not installed. To install it: sudo apt-get install chromium (on Debian; Chrome and Edge also work). Or set ' +
+  'its path in familiar.toml: executable under [tools.browser].'
 
 /** For `familiar doctor`: a problem or weakness, or null if there is none. */
 export async function inspectBrowser(places: ChromiumPlaces, isRoot: boolean) {
