@@ -280,13 +280,20 @@ function PreferencesTab() {
           onChange={(value) => chooseTheme(value as Theme)}
         />
       </Section>
-      <Section title={t.settings.keyboard}>
-        <label className="mb-3 flex min-h-9 items-center gap-2">
-          <input type="checkbox" checked={usesLetters} onChange={(event) => setUsesLetterKeys(event.target.checked)} />
-          {t.settings.singleLetterShortcutsNo}
-        </label>
-        <KeyList />
-      </Section>
+      {/* A phone has no keys to press. */}
+      <div className="[@media(pointer:coarse)]:hidden">
+        <Section title={t.settings.keyboard}>
+          <label className="mb-3 flex min-h-9 items-center gap-2">
+            <input
+              type="checkbox"
+              checked={usesLetters}
+              onChange={(event) => setUsesLetterKeys(event.target.checked)}
+            />
+            {t.settings.singleLetterShortcutsNo}
+          </label>
+          <KeyList />
+        </Section>
+      </div>
       <Section title={t.common.about}>
         <p className="text-soft">
           {t.settings.signedInAs(name, is_owner)} {t.settings.versionOf(version)}
