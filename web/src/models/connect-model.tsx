@@ -138,7 +138,7 @@ function ConnectProvider({ offer, onConnected }: { offer: ProviderOffer; onConne
   const needsKey = offer.key === 'needed' && !offer.has_key && key.trim() === ''
   const isComplete = !needsKey && (!offer.takes_address || address.trim() !== '') && (host === undefined || isTrusted)
   return (
-    <form className="mt-4 space-y-3" onSubmit={submit}>
+    <form className="mt-4 scroll-mb-6 space-y-3" onSubmit={submit}>
       {offer.takes_address && (
         <TextField
           label={t.setup.address}
