@@ -97,7 +97,7 @@ export const options = {
   budgets: 'Change limits',
   budgetsHint: 'In dollars. A call that could exceed a limit is not made. Empty restores the default.',
   perMessage: 'Per message',
-  perBuild: 'Per build',
+  perBuild: 'Per tool build',
   perDay: 'Per day',
   perMonth: 'Per month',
   noLimit: 'no limit',

@@ -92,7 +92,7 @@ export const toolStrings = {
   found: (foundCount: number) => `${foundCount} found`,
   tryOtherWordsAnother: 'Try other words or another kind.',
   customHelp:
-    'A custom tool is a folder with a program. Create one in a terminal with `familiar tools new NAME`. It appears here.',
+    'Ask Familiar in a conversation to build one, such as “Build a tool that tells me when my train is late”. If you write programs, create one in a terminal with `familiar tools new NAME`.',
   allToolsTheirPermissions: 'All tools, their permissions and recent runs',
   allTools: 'All tools',
 }
