@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { CommitmentReply } from '../../../src/protocol/memory.ts'
-import { byDue, dueOf } from './commitments.tsx'
+import { byDue, dueOf, showDeadline } from './commitments.tsx'
 
 const now = new Date(2026, 10, 15, 12)
 const at = (day: number, hour = 12) => new Date(2026, 10, day, hour).toISOString()
@@ -18,6 +18,12 @@ describe('dueOf', () => {
   ] as const)('PAGE-6 %s with the deadline %s is %s', (state, deadline, due) => {
     expect(dueOf({ state, deadline }, now)).toBe(due)
   })
+})
+
+it('PAGE-6 a deadline that is only a day is shown without a time', () => {
+  expect(showDeadline(new Date(2026, 10, 15, 23, 59, 59).toISOString())).toBe('Nov 15, 2026')
+  expect(showDeadline(new Date(2026, 10, 15, 9, 30).toISOString())).toMatch(/^Nov 15, 2026, 9:30\sAM$/)
+  expect(showDeadline('soon')).toBe('soon')
 })
 
 describe('byDue', () => {

@@ -8,12 +8,18 @@ import { Icon } from '../components/icon.tsx'
 import { Section } from '../components/layout.tsx'
 import { Link, usePlace } from '../shell/router.tsx'
 import { t } from '../strings/strings.ts'
-import { dayKey, setQuery, showMoment } from './memory-list.tsx'
+import { dayKey, setQuery, showDay, showMoment } from './memory-list.tsx'
 
 type Due = 'overdue' | 'today' | 'soon' | 'later' | 'none' | 'closed'
 
 const dayMs = 24 * 60 * 60 * 1_000
 const soonDays = 7
+
+/** A deadline that is only a day ends with its last minute: the time would be noise. */
+export function showDeadline(deadline: string): string {
+  const at = new Date(deadline)
+  return at.getHours() === 23 && at.getMinutes() === 59 ? showDay(deadline) : showMoment(deadline)
+}
 
 /** The due state of a commitment. An open one past its deadline has the state `expired`. */
 export function dueOf({ state, deadline }: Pick<CommitmentReply, 'state' | 'deadline'>, now: Date): Due {
@@ -84,7 +90,7 @@ function CommitmentRow(props: { commitment: CommitmentReply; due: Due; onChanged
             who === 'user' ? t.common.you : who,
             to_whom && t.commitments.to(to_whom),
             due === 'overdue' && t.commitments.overdueLower,
-            deadline && t.commitments.by(showMoment(deadline)),
+            deadline && t.commitments.by(showDeadline(deadline)),
             due === 'closed' && state,
             closed_at && due === 'closed' && showMoment(closed_at),
           ]

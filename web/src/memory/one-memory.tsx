@@ -58,7 +58,7 @@ function detailsOf({ memory, fact, episode, commitment }: MemoryDetailReply): [s
   return [
     [t.common.source, sourceNames[memory.source]],
     [t.memory.created, showMoment(memory.created_at)],
-    [t.memory.author, memory.speaker],
+    [t.memory.author, memory.speaker === 'user' ? t.common.you : memory.speaker],
     [
       t.common.conversation,
       session_id && (
