@@ -2,6 +2,12 @@ import { defineConfig } from 'vitest/config'
 import { whyNoPostgres } from './test/support/postgres/start-postgres.ts'
 import { allSuites, usualSuites } from './test/support/postgres/suites-on-postgres.ts'
 
+// With an older Node some tests pass and others fail for reasons that say nothing about them.
+const [major = 0] = process.versions.node.split('.').map(Number)
+if (major < 24) {
+  throw new Error(`The tests need Node 24, and this is ${process.versions.node}. Run them with: npm test -- PATH`)
+}
+
 const everything = ['src/**/*.test.ts', 'scripts/**/*.test.ts', 'test/**/*.test.ts', 'web/src/**/*.test.ts']
 // Set by `npm test`. A run of named tests uses one engine.
 const isOnBoth = process.env.FAMILIAR_TEST_ENGINE === 'both'
