@@ -223,7 +223,9 @@ async function gate() {
   const report = await measureGate({ sizes: (values.sizes ?? '10,1000,100000').split(',').map(Number), say })
   console.table(report.figures)
   const { worstBestMs, worstMedianMs } = report
-  console.log(`The gate adds at most ${worstBestMs} ms to a call (quietest row; ${worstMedianMs} ms in the median row).`)
+  console.log(
+    `The gate adds at most ${worstBestMs} ms to a call (quietest row; ${worstMedianMs} ms in the median row).`,
+  )
   return report
 }
 

@@ -481,7 +481,7 @@ function secretsOf(config: Config): string[] {
     telegram?.token,
     callback?.secret,
     voice.transcription.apiKey,
-    ...addresses.map((server) => server.oauth?.clientSecret),
+    ...addresses.flatMap(({ oauth }) => [oauth?.clientSecret, oauth?.privateKey]),
     shared && 's3' in shared ? shared.s3.secretAccessKey : null,
     shared && 's3' in shared ? shared.s3.sessionToken : null,
     database.url === null ? null : decodeURIComponent(new URL(database.url).password) || null,

@@ -525,6 +525,12 @@ function readTools(reading: Reading) {
     const oauth = clientId !== undefined && {
       clientId,
       clientSecret: resolve(server.oauth_client_secret_env, `the login at ${name} is made without it`),
+      ...(server.oauth_grant === 'client_credentials' && {
+        isOwnLogin: true as const,
+        // In one line, a variable has \n in place of its line breaks.
+        privateKey:
+          resolve(server.oauth_private_key_env, `the login at ${name} fails`)?.replaceAll('\\n', '\n') ?? null,
+      }),
     }
     const headers = Object.entries(server.header_env).flatMap(([header, variable]) => {
       const value = resolve(variable, `${name} is called without ${header}`)

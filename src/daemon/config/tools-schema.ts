@@ -260,21 +260,36 @@ const programSchema = z.strictObject({
   sampling: z.boolean().optional().describe('Whether the server may use your fast model.'),
 })
 
-const addressSchema = z.strictObject({
-  url: baseUrl.describe('Address of the server.'),
-  header_env: z
-    .record(matching(/^[A-Za-z0-9-]+$/, 'must be the name of a header'), variableName)
-    .default({})
-    .describe('Headers: the name and the variable that holds the value.'),
-  oauth_client_id: z
-    .string()
-    .min(1)
-    .max(500)
-    .optional()
-    .describe('OAuth client id, for a server that does not register clients itself.'),
-  oauth_client_secret_env: variableName.optional().describe('Variable that holds the OAuth client secret.'),
-  sampling: z.boolean().optional().describe('Whether the server may use your fast model.'),
-})
+const addressSchema = z
+  .strictObject({
+    url: baseUrl.describe('Address of the server.'),
+    header_env: z
+      .record(matching(/^[A-Za-z0-9-]+$/, 'must be the name of a header'), variableName)
+      .default({})
+      .describe('Headers: the name and the variable that holds the value.'),
+    oauth_client_id: z
+      .string()
+      .min(1)
+      .max(500)
+      .optional()
+      .describe('OAuth client id, for a server that does not register clients itself.'),
+    oauth_client_secret_env: variableName.optional().describe('Variable that holds the OAuth client secret.'),
+    oauth_grant: z
+      .enum(['authorization_code', 'client_credentials'])
+      .optional()
+      .describe(
+        'client_credentials: Familiar signs in by itself, with the secret or the key of the client. Default: you sign in.',
+      ),
+    oauth_private_key_env: variableName
+      .optional()
+      .describe('Variable that holds the private key of the OAuth client (PEM), for client_credentials.'),
+    sampling: z.boolean().optional().describe('Whether the server may use your fast model.'),
+  })
+  .refine(
+    ({ oauth_grant: grant, oauth_client_id: id, oauth_client_secret_env: secret, oauth_private_key_env: key }) =>
+      grant !== 'client_credentials' || (id !== undefined && (secret ?? key) !== undefined),
+    mistakeAt('oauth_grant', 'needs oauth_client_id, and oauth_client_secret_env or oauth_private_key_env'),
+  )
 
 export const mcpSchema = table({
   servers: z

@@ -164,6 +164,7 @@ function addressOf(mcp: LocalMcp, name: string): McpAddress {
     throw usageError(`${name} is a program on this machine. Only a server with a url has a login.`)
   }
   if (takesLogin(settings)) return settings
+  if (settings.oauth?.isOwnLogin) throw usageError(`${name} needs no login: Familiar signs in with oauth_client_id.`)
   throw usageError(
     `${name} gets its Authorization header from the configuration.`,
     `To log in instead, remove Authorization from header_env of [mcp.servers.${name}].`,

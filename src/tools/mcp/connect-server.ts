@@ -18,6 +18,7 @@ import type { AllowedHost } from '../../security/network/destinations.ts'
 import { createGuardedFetch, type GuardedFetch, stayAtOrigin } from '../../security/network/guarded-fetch.ts'
 import { type CallHost, RequestRefused } from './call-host.ts'
 import {
+  createClientAuth,
   createLoginAuth,
   createLoginFetch,
   hostsOf,
@@ -80,13 +81,20 @@ export async function connectServer(
   // For streams: the transport limits the size of messages.
   const fetch = createGuardedFetch({ streaming: true, allowedHosts })
   const loginFetch =
-    !isProgram(settings) && takesLogin(settings) ? createLoginFetch(settings, needs.allowedHosts()) : undefined
+    !isProgram(settings) && (takesLogin(settings) || settings.oauth?.isOwnLogin)
+      ? createLoginFetch(settings, needs.allowedHosts())
+      : undefined
 
   async function closeFetches(): Promise<void> {
     await Promise.all([fetch.close(), loginFetch?.close()])
   }
 
   const calls = createOpenCalls(needs)
+
+  function createAuth(address: McpAddress, fetch: GuardedFetch): AuthProvider {
+    if (address.oauth?.isOwnLogin) return createClientAuth({ address, fetch })
+    return createLoginAuth({ server, address, logins: needs.logins, fetch })
+  }
 
   function openTransport(): Transport {
     if (isProgram(settings)) {
@@ -95,7 +103,7 @@ export async function connectServer(
       return transport
     }
     const Transport = sdk.StreamableHTTPClientTransport
-    const auth = loginFetch && createLoginAuth({ server, address: settings, logins: needs.logins, fetch: loginFetch })
+    const auth = loginFetch && createAuth(settings, loginFetch)
     const { transport, reason } = createAddressTransport({ ...needs, fetch, auth, Transport, address: settings })
     reasonOf = reason
     return transport
@@ -182,18 +190,20 @@ export async function connectServer(
   /** The token was rejected even after a refresh, there is none, or it lacks a scope. */
   async function readRefusal(cause: unknown): Promise<LoginNeeded | LoginRefused | undefined> {
     if (!loginFetch || isProgram(settings)) return undefined
+    const isOwn = settings.oauth?.isOwnLogin === true
     if (sdk.InsufficientScopeError.isInstance(cause)) {
       const asked = readScopes(cause.requiredScope)
       const held = new Set((await needs.logins.read(server, settings.url))?.scope.split(' '))
       const lacks = asked === '' ? [] : asked.split(' ').filter((scope) => !held.has(scope))
-      if (lacks.length > 0) return new LoginNeeded(server, asked)
+      if (lacks.length > 0 && !isOwn) return new LoginNeeded(server, asked)
       return new LoginRefused(
         `The login at ${server} may not do this, although it has every scope that the server names${asked && ` (${asked})`}. The account may lack the permission.`,
       )
     }
     const isRefused = sdk.SdkError.isInstance(cause) && cause.code === sdk.SdkErrorCode.ClientHttpAuthentication
     if (cause instanceof LoginNeeded) return cause
-    return isRefused || sdk.UnauthorizedError.isInstance(cause) ? new LoginNeeded(server) : undefined
+    if (!isRefused && !sdk.UnauthorizedError.isInstance(cause)) return undefined
+    return isOwn ? new LoginRefused(`${server} refuses the login with oauth_client_id`) : new LoginNeeded(server)
   }
 
   function asLogin<T>(request: Promise<T>): Promise<T> {

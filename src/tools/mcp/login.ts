@@ -1,6 +1,13 @@
-import type { AuthProvider, OAuthClientInformationMixed } from '@modelcontextprotocol/client'
+import { createPrivateKey } from 'node:crypto'
+import type {
+  AuthProvider,
+  ClientCredentialsProvider,
+  OAuthClientInformationMixed,
+  PrivateKeyJwtProvider,
+} from '@modelcontextprotocol/client'
 import { z } from 'zod'
 import { parseJson } from '../../base/json.ts'
+import { reasonOf } from '../../base/text.ts'
 import { FamiliarError } from '../../protocol/errors.ts'
 import type { AllowedHost } from '../../security/network/destinations.ts'
 import { createGuardedFetch, type GuardedFetch } from '../../security/network/guarded-fetch.ts'
@@ -115,8 +122,9 @@ export function createMcpLogins(dependencies: {
   }
 }
 
-/** A server with an `Authorization` header does not use a login. */
+/** A server with an `Authorization` header does not use a login, and one with client credentials needs no user for it. */
 export function takesLogin(address: McpAddress): boolean {
+  if (address.oauth?.isOwnLogin) return false
   return !Object.keys(address.headers).some((name) => name.toLowerCase() === 'authorization')
 }
 
@@ -195,6 +203,50 @@ export function createLoginAuth(options: {
       return refreshing
     },
   }
+}
+
+type Unauthorized = Parameters<NonNullable<AuthProvider['onUnauthorized']>>[0]
+
+/**
+ * Signs in without a user, by client credentials: with the client's secret, or with a statement that its key signed.
+ * The token stays in memory, because a new one can be had at any time.
+ */
+export function createClientAuth(options: { address: McpAddress; fetch: GuardedFetch }): AuthProvider {
+  const { address, fetch } = options
+  let provider: ClientCredentialsProvider | PrivateKeyJwtProvider | undefined
+  let asking: Promise<void> | undefined
+
+  async function signIn({ response, serverUrl }: Unauthorized): Promise<void> {
+    const sdk = await import('@modelcontextprotocol/client')
+    const { clientId, clientSecret, privateKey } = address.oauth ?? { clientId: '', clientSecret: null }
+    provider = privateKey
+      ? new sdk.PrivateKeyJwtProvider({ clientId, privateKey, algorithm: algorithmOf(privateKey) })
+      : new sdk.ClientCredentialsProvider({ clientId, clientSecret: clientSecret ?? '' })
+    const { resourceMetadataUrl, scope } = sdk.extractWWWAuthenticateParams(response)
+    const known = { ...(resourceMetadataUrl && { resourceMetadataUrl }), ...(scope && { scope: readScopes(scope) }) }
+    try {
+      await sdk.auth(provider, { serverUrl, ...known, fetchFn: fetch })
+    } catch (cause) {
+      throw new LoginRefused(`the login with oauth_client_id failed: ${reasonOf(cause)}`)
+    }
+  }
+
+  return {
+    token: async () => provider?.tokens()?.access_token,
+    onUnauthorized(context) {
+      asking ??= signIn(context).finally(() => {
+        asking = undefined
+      })
+      return asking
+    },
+  }
+}
+
+function algorithmOf(privateKey: string): string {
+  const { asymmetricKeyType: type, asymmetricKeyDetails: details } = createPrivateKey(privateKey)
+  if (type === 'ed25519') return 'EdDSA'
+  if (type !== 'ec') return 'RS256'
+  return details?.namedCurve === 'secp384r1' ? 'ES384' : 'ES256'
 }
 
 function clientOf({ clientId, clientSecret, clientAuthMethod }: McpLogin): OAuthClientInformationMixed {

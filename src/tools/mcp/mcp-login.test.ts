@@ -79,6 +79,36 @@ async function openLogin(
   return { scene, authorization, server, address, begin, logIn }
 }
 
+describe('a server that takes client credentials', () => {
+  const authorization = {
+    clientSecret: 'right-secret',
+    metadata: { token_endpoint_auth_methods_supported: ['client_secret_basic'] },
+  }
+
+  it('TOOL-12a Familiar signs in by itself, and again when the token has expired', async () => {
+    const oauth = { clientId: 'by-hand', clientSecret: 'right-secret', isOwnLogin: true as const }
+    const { scene, authorization: issuer } = await openLogin({ authorization, oauth })
+    expect(await scene.inspect('one')).toMatchObject({ ok: true })
+    await scene.approve('one')
+    const tool = 'mcp_one_echo'
+    expect(await scene.call(tool, { text: 'hello' })).toMatchObject({ isError: false })
+    const before = issuer.tokenRequests.length
+    issuer.expire()
+    expect(await scene.call(tool, { text: 'hello' })).toMatchObject({ isError: false })
+    expect(issuer.tokenRequests).toHaveLength(before + 1)
+    expect(issuer.tokenRequests.every((body) => body.get('grant_type') === 'client_credentials')).toBe(true)
+  })
+
+  it('TOOL-12a a refused secret is an error that does not suggest a login of the user', async () => {
+    const oauth = { clientId: 'by-hand', clientSecret: 'wrong-secret', isOwnLogin: true as const }
+    const { scene } = await openLogin({ authorization, oauth })
+    const seen = await scene.inspect('one')
+    expect(seen).toMatchObject({ ok: false, problem: expect.stringContaining('the login with oauth_client_id failed') })
+    expect(JSON.stringify(seen)).not.toContain('familiar mcp login')
+    expect(JSON.stringify(seen)).not.toContain('wrong-secret')
+  })
+})
+
 describe('a server that asks for a login', () => {
   it('TOOL-12a needs a login until there is one, and then works without a restart', async () => {
     const { scene, authorization, logIn } = await openLogin()

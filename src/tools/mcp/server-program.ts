@@ -134,7 +134,14 @@ export interface McpAddress extends CommonSettings {
   /** Their values are secrets. */
   headers: Readonly<Record<string, string>>
   /** The client that the owner registered at its authorization server, if that has no registration. */
-  oauth?: { clientId: string; clientSecret: string | null }
+  oauth?: {
+    clientId: string
+    clientSecret: string | null
+    /** Familiar signs in by itself, as this client, with its secret or its key. */
+    isOwnLogin?: true
+    /** PEM. */
+    privateKey?: string | null
+  }
 }
 
 export function isProgram(settings: McpServerSettings): settings is McpProgram {

@@ -11,11 +11,20 @@ import { openMcp } from './mcp-scene.ts'
  */
 
 const { positionals } = parseArgs({ allowPositionals: true })
-const given = JSON.parse(process.env.MCP_CONFORMANCE_CONTEXT ?? '{}') as { client_id?: string; client_secret?: string }
+const given = JSON.parse(process.env.MCP_CONFORMANCE_CONTEXT ?? '{}') as {
+  client_id?: string
+  client_secret?: string
+  private_key_pem?: string
+}
 /** The owner's settings: the client that the scenario registered beforehand, or the address of a client document. */
 const oauth = {
   clientId: given.client_id ?? 'https://conformance-test.local/client-metadata.json',
   clientSecret: given.client_secret ?? null,
+  // A scenario of a program without a user: the owner chose that grant in the configuration.
+  ...(process.env.MCP_CONFORMANCE_SCENARIO?.startsWith('auth/client-credentials-') && {
+    isOwnLogin: true as const,
+    privateKey: given.private_key_pem ?? null,
+  }),
 }
 const address: McpAddress = { url: positionals.at(-1) ?? '', headers: {}, oauth }
 /** The scenarios' authorization servers are on other ports of this machine. */

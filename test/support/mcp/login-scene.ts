@@ -148,7 +148,10 @@ export async function startAuthorizationServer(
           return json(400, { error: device.polls === 1 ? 'slow_down' : 'authorization_pending' })
         }
         const uses = { refresh_token: useRefresh, authorization_code: useCode }[body.get('grant_type') ?? '']
-        const clientId = uses ? uses(body) : device?.clientId
+        const isOwnLogin = body.get('grant_type') === 'client_credentials'
+        const basic = `Basic ${Buffer.from(`by-hand:${options.clientSecret}`).toString('base64')}`
+        if (isOwnLogin && request.headers.authorization !== basic) return json(401, { error: 'invalid_client' })
+        const clientId = isOwnLogin ? 'by-hand' : uses ? uses(body) : device?.clientId
         if (clientId === undefined) return json(400, { error: 'invalid_grant' })
         const [accessToken, refreshToken] = [`access-${randomUUID()}`, `refresh-${randomUUID()}`]
         access.set(accessToken, scopes.get(clientId) ?? '')
