@@ -221,6 +221,8 @@ export const toolTitles = {
   request_capability: { running: 'Building a tool', done: 'Building a tool' },
   repair_capability: { running: 'Repairing a tool', done: 'Repairing a tool' },
   exec: { running: 'Running a command', done: 'Ran a command' },
+  run_skill_script: { running: 'Running a script', done: 'Ran a script' },
+  generate_image: { running: 'Making a picture', done: 'Made a picture' },
   sessions_spawn: {
     running: 'Working in the background',
     done: 'Worked in the background',
