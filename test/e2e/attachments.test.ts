@@ -168,7 +168,7 @@ it('ASSET-6b unreadable files are listed with the reason, and nothing else is lo
     'broken.pdf is damaged.',
     'fake.pdf is damaged, or is not a .pdf file.',
     'bomb.docx is too large to read, or damaged.',
-    'song.mp3 is audio, which cannot be sent to the model.',
+    'song.mp3 was not transcribed: No transcription model is installed. To get one: familiar voice install --transcription.',
     'Sent as text.',
   ])
   expect(textAsked(scene)).toContain('the good words')

@@ -24,7 +24,7 @@ import { useOutgoing } from './use-outgoing.ts'
 import { NoModelBanner, Welcome } from './welcome.tsx'
 
 // Loaded with the first call.
-const CallView = lazy(() => import('../voice/call-view.tsx'))
+const CallView = lazy(async () => ({ default: (await import('../voice/call-view.tsx')).CallView }))
 
 function ChatHeader({ session, isCutOff }: { session: PageSession; isCutOff: boolean }) {
   const toasts = useToasts()

@@ -14,7 +14,7 @@ import { VoiceSettingsDialog } from './voice-settings-form.tsx'
 import type { VoiceState } from './voice-state.ts'
 
 /** A call fills the screen: its state, what both sides say, and what Familiar does meanwhile. Escape ends it. */
-export default function CallView(props: {
+export function CallView(props: {
   voice: Voice
   conversation: Conversation
   sessionId: string | null
@@ -194,7 +194,7 @@ function Happening(props: { turn: TurnItem | undefined; tools: readonly ToolPart
 }
 
 function Overlay({ children }: { children: ReactNode }) {
-  return <div className="rounded-2xl border border-line bg-raised p-2 shadow-sm">{children}</div>
+  return <div className="rounded-2xl bg-raised p-1.5 shadow-md">{children}</div>
 }
 
 /** What was said last: the words of the user as they are understood, and the sentence that Familiar speaks. */
@@ -202,6 +202,12 @@ function Captions({ conversation, state }: { conversation: Conversation; state: 
   const spoken = useSyncExternalStore(mouth.subscribe, mouth.sentence)
   const words = state.kind === 'listening' || state.kind === 'writing' ? state.words : ''
   const { asked, reply } = lastWords(conversation.items)
+  const now = useRef<HTMLSpanElement>(null)
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the sentence that is spoken is in sight.
+  useEffect(() => {
+    now.current?.scrollIntoView({ block: 'nearest' })
+  }, [spoken, reply.length])
+  const isNow = (sentence: string) => spoken !== '' && sentence.includes(spoken)
   const said = words || asked
   return (
     <div
@@ -220,8 +226,12 @@ function Captions({ conversation, state }: { conversation: Conversation; state: 
       {words === '' && reply.length > 0 && (
         <p className="text-lg [overflow-wrap:anywhere]">
           {reply.map((sentence, index) => (
-            // biome-ignore lint/suspicious/noArrayIndexKey: sentences only follow at the end.
-            <span key={index} className={classes(spoken !== '' && !sentence.includes(spoken) && 'text-soft')}>
+            <span
+              // biome-ignore lint/suspicious/noArrayIndexKey: sentences only follow at the end.
+              key={index}
+              ref={isNow(sentence) ? now : undefined}
+              className={classes(spoken !== '' && !isNow(sentence) && 'text-soft')}
+            >
               {sentence}{' '}
             </span>
           ))}

@@ -91,6 +91,11 @@ export function VoiceBar({ voice }: { voice: Voice }) {
                   {hintOf(state, isInterruptible)}
                 </span>
               </p>
+              {state.kind === 'paused' && (
+                <Button size="small" onClick={() => session.tell({ type: 'resume' })}>
+                  {t.voice.resume}
+                </Button>
+              )}
               {state.kind === 'speaking' && (
                 <Button size="small" onClick={() => session.tell({ type: 'hushed' })}>
                   {t.voice.mute}

@@ -83,11 +83,14 @@ export function createVoiceSession(needs: {
       case 'rest_ears':
       case 'wake_ears':
         isResting = command.do === 'rest_ears'
-        return tellEars()
+        tellEars()
+        return
       case 'hold_voice':
-        return mouth.hold()
+        mouth.hold()
+        return
       case 'resume_voice':
-        return mouth.resume()
+        mouth.resume()
+        return
       case 'cut_voice':
         mouth.cut()
         for (const turn of turns) reader.skip(turn)
