@@ -26,8 +26,10 @@ const usage = `Usage: npm run bench -- BENCH [options]
                  [--sizes 10,1000,10000] [--store DIRECTORY to keep]
   finder         what a keystroke costs in the finder of files, and whether it finds what fzf finds
                  [--sizes 10,1000,100000,1000000] [--questions N]
-  voice          how much of what the voices say is written down rightly, and how fast both are
-                 --store DIRECTORY that \`familiar voice install\` has filled (voice/ in the home)
+  voice          a call in Chromium: from the end of a question to the first sound of the reply, and whether coughs and words are
+                 told apart; and how much of what voices say in three languages is written down rightly
+                 [--questions N] [--calls N of each kind of interruption] [--store DIRECTORY with voice models, as
+                 \`familiar voice install\` fills it]; without it, the models are installed into .runtime/bench-voice
   page           what the page weighs, and how it moves in Chromium: opening and scrolling a long conversation, typing
                  while a reply streams in [--sizes 2000, the messages of the conversation]
   peers          a bare loop, the AI SDK, Mastra, LangGraph and Familiar in one run, on the same fake model; installs the
@@ -137,12 +139,19 @@ const benches: Record<string, () => Promise<void>> = {
   },
 
   async voice() {
-    if (!values.store) return refuse('voice needs --store DIRECTORY, such as ~/.familiar/voice')
+    const { installBenchVoice, measureFirstSound, measureInterruptions } = await import('./measure-call.ts')
     const { measureVoice } = await import('./measure-voice.ts')
-    const report = await measureVoice({ folder: values.store, say })
-    console.table(report.voices)
-    console.log(report.processMegabytes)
-    write(report, values.out)
+    const folder = values.store ?? (await installBenchVoice(say))
+    const questions = Number(values.questions ?? 4)
+    const system = await measureFirstSound({ folder, provider: 'system', questions, say })
+    const local = await measureFirstSound({ folder, provider: 'local', questions, say })
+    console.table([system, local])
+    const interruptions = await measureInterruptions({ folder, each: Number(values.calls ?? 10), say })
+    console.table([interruptions])
+    const { mistakes, ...report } = await measureVoice({ folder, say })
+    console.table(report.transcription)
+    console.log(report.speech)
+    write({ firstSound: [system, local], interruptions, ...report, mistakes }, values.out)
   },
 
   async page() {

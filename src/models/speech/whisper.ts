@@ -182,20 +182,33 @@ export function melFeatures(samples: Float32Array): Float32Array {
   const features = new Float32Array(melBands * melFrames)
   const piece = new Float64Array(size)
   const power = new Float64Array(size / 2 + 1)
-  let loudest = Number.NEGATIVE_INFINITY
+  let loudest = quietestLevel
   for (let frame = 0; frame < melFrames; frame += 1) {
-    cutPiece(samples, frame * hop - size / 2, piece)
+    const from = frame * hop - size / 2
+    if (isPadding(samples, from)) {
+      for (let band = 0; band < melBands; band += 1) features[band * melFrames + frame] = quietestLevel
+      continue
+    }
+    cutPiece(samples, from, piece)
     powerSpectrum(piece, power)
     for (const [band, { first, weights }] of filters.entries()) {
       let sum = 0
       for (let index = 0; index < weights.length; index += 1) sum += (power[first + index] ?? 0) * (weights[index] ?? 0)
-      const level = Math.log10(Math.max(sum, 1e-10))
+      const level = Math.max(Math.log10(Math.max(sum, 1e-10)), quietestLevel)
       features[band * melFrames + frame] = level
       if (level > loudest) loudest = level
     }
   }
   // Levels far below the loudest count as silence.
   return features.map((level) => (Math.max(level, loudest - 8) + 4) / 4)
+}
+
+/** Of no sound at all. */
+const quietestLevel = -10
+
+/** A piece behind the end, whose mirror image at the end of the window is behind it too: most of a short sentence. */
+function isPadding(samples: Float32Array, from: number): boolean {
+  return from >= samples.length && 2 * (windowSamples - 1) - (from + size - 1) >= samples.length
 }
 
 /** Windowed; the sound is mirrored at both ends. */
