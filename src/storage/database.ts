@@ -184,6 +184,10 @@ export interface TextSearch {
     limit: number
     /** Search only these ids; undefined searches everything. */
     within?: readonly string[] | undefined
+    /** Only texts with all of the words, as a person expects of a search field. Default: any of them. */
+    isEveryWord?: boolean
+    /** The last word may be the beginning of one: it is still being typed. */
+    isTyping?: boolean
   }): Promise<TextMatch[]>
   /** The ids of texts that contain all of the words, in no order. Empty if there are no words. */
   withAll(query: { collection: string; userId: string; words: readonly string[]; limit: number }): Promise<string[]>

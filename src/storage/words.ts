@@ -161,6 +161,14 @@ export function toQueryWords(text: string): string[] {
   return [...new Set(searched)].slice(0, wordLimit)
 }
 
+/** The last search word of a text that may go on: none after a space, nor in a script whose words have no ends. */
+export function wordBeingTyped(text: string): string | undefined {
+  const last = toQueryWords(text).at(-1)
+  if (last === undefined || !/[\p{L}\p{N}\p{M}]$/u.test(text) || isUnspaced(last)) return undefined
+  const folded = foldLetters(text).toLowerCase()
+  return last.length >= 2 && folded.endsWith(last) ? last : undefined
+}
+
 /**
  * The stem of a lower-case word by Martin Porter's algorithm of 1980, exactly as in SQLite's FTS5: it works on bytes,
  * and words of fewer than 3 or more than 64 bytes stay as they are.
@@ -333,6 +341,12 @@ export function toIndexedWords(text: string): { words: string[]; length: number 
     if (isPiece[at - 1] && isPiece[at]) words.add(pairOf(tokens[at - 1], tokens[at]))
   }
   return { words: [...words], length: tokens.length }
+}
+
+/** The beginning of the index words that a word which is still being typed may become; undefined for several pieces. */
+export function toSoughtBeginning(word: string): string | undefined {
+  const pieces = spaceOut(word).match(token) ?? []
+  return pieces.length === 1 ? shorten(porterStem(foldToken(pieces[0] ?? ''))) : undefined
 }
 
 /** The index words of every text that contains the searched word: the word itself, or all pairs of its pieces. */

@@ -341,6 +341,39 @@ export function describeStorage(
         expect(await withAll(['生物学'])).toEqual(['4'])
       })
 
+      test('FIND-1 a search field asks for every word, and the last one may be unfinished', async () => {
+        const texts = [
+          'garden party in Kiel',
+          'a garden in Porto',
+          'the party',
+          '東京で寿司を食べました',
+          'موعد جواز السفر',
+        ]
+        for (const [at, text] of texts.entries()) await index(String(at), text)
+        const find = async (words: string, isTyping = true) => {
+          const query = { collection: 'notes', userId: 'user', words, limit: 9, isEveryWord: true, isTyping }
+          return (await database.textSearch.search(query)).map(({ id }) => id).toSorted()
+        }
+        expect(await find('garden party')).toEqual(['0'])
+        expect(await find('gar')).toEqual(['0', '1'])
+        expect(await find('gar', false)).toEqual([])
+        expect(await find('party gar')).toEqual(['0'])
+        expect(await find('gar party')).toEqual([])
+        expect(await find('gar ')).toEqual([])
+        expect(await find('garden zebra')).toEqual([])
+        expect(await find('寿司')).toEqual(['3'])
+        expect(await find('جواز')).toEqual(['4'])
+        const within = {
+          collection: 'notes',
+          userId: 'user',
+          words: 'gar',
+          limit: 9,
+          isEveryWord: true,
+          isTyping: true,
+        }
+        expect(await database.textSearch.search({ ...within, within: ['1', '2'] })).toMatchObject([{ id: '1' }])
+      })
+
       test('STORE-5 a text that is indexed again replaces the old one, a removed one is gone', async () => {
         await index('1', 'apples')
         await index('1', 'pears')

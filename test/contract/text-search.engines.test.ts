@@ -32,6 +32,13 @@ describe.skipIf(whyNoPostgres() !== undefined)('full text on both engines', () =
             const [here, there] = [await sqlite.textSearch.search(asked), await postgres.textSearch.search(asked)]
             expect(there.map(({ id }) => id)).toEqual(here.map(({ id }) => id))
             for (const [index, { score }] of there.entries()) expect(score).toBeCloseTo(here[index]?.score ?? 0, 5)
+            // The last word is cut, as it is while somebody types.
+            const typed = { ...asked, words: question.slice(0, -1), isEveryWord: true, isTyping: true }
+            const [typedHere, typedThere] = [
+              await sqlite.textSearch.search(typed),
+              await postgres.textSearch.search(typed),
+            ]
+            expect(typedThere.map(({ id }) => id)).toEqual(typedHere.map(({ id }) => id))
             const all = { ...asked, words: question.split(' '), limit: 100 }
             const [allHere, allThere] = [await sqlite.textSearch.withAll(all), await postgres.textSearch.withAll(all)]
             expect(allThere.toSorted()).toEqual(allHere.toSorted())

@@ -16,7 +16,15 @@ import {
 } from '../migrations/migration.ts'
 import type { Tables } from '../tables.ts'
 import { createBestSlots } from '../vectors/stored-vectors.ts'
-import { lengthFactor, parseNumbers, toQueryWords, toSoughtWords, wordWeight } from '../words.ts'
+import {
+  lengthFactor,
+  parseNumbers,
+  toQueryWords,
+  toSoughtBeginning,
+  toSoughtWords,
+  wordBeingTyped,
+  wordWeight,
+} from '../words.ts'
 import {
   type ConnectionPool,
   createKysely,
@@ -375,6 +383,12 @@ function inAll(lists: readonly Float64Array[]): Float64Array {
   return held.length === 0 ? first : first.filter((number) => held.every((list) => list.has(number)))
 }
 
+/** The numbers in either list, newest first. */
+function inAny(one: Float64Array, other: Float64Array): Float64Array {
+  if (one.length === 0) return other
+  return new Float64Array(new Set([...one, ...other])).sort().reverse()
+}
+
 // Limits the cost of a question regardless of the number of texts: above it, the most common words are looked up in the
 // newest texts only.
 const maxNumbers = 200_000
@@ -390,19 +404,47 @@ function createPostgresTextSearch({
 }): TextSearch {
   type Query = Parameters<TextSearch['search']>[0]
 
-  async function rank({ collection, userId, limit, within }: Query, phrases: string[][], scope: ScopeFigures) {
+  /** `beginning`: of the last phrase, a single word that may go on. */
+  async function rank(query: Query, phrases: string[][], scope: ScopeFigures, beginning: string | undefined) {
+    const { collection, userId, limit, within, isEveryWord = false } = query
     const words = [...new Set(phrases.flat())]
     const most = Math.floor(maxNumbers / words.length)
     const allowed = within && (await readAllowed(collection, userId, within))
     if (allowed?.length === 0) return []
     const found = await readNumbers(read, { collection, userId, words, most, within: allowed })
-    const weighed = phrases.map((phrase) => {
+    const begun =
+      beginning === undefined ? undefined : await readBegun({ collection, userId, beginning, most, allowed })
+    const weighed = phrases.map((phrase, place) => {
       const lists = phrase.map((word) => found.get(word) ?? new Float64Array())
-      const isCut = lists.some((list) => list.length === most)
-      const numbers = inAll(lists)
+      const isLast = place === phrases.length - 1
+      const isCut = lists.some((list) => list.length === most) || (isLast && begun?.length === most)
+      const numbers = isLast && begun ? inAny(inAll(lists), begun) : inAll(lists)
       return { numbers, weight: weigh(numbers, scope, isCut) }
     })
-    return rankByNumbers(weighed, Math.max(limit * 2, fewestCandidates))
+    const every = isEveryWord ? inAll(weighed.map(({ numbers }) => numbers)) : undefined
+    const ranked = every ? weighed.map(({ weight }) => ({ numbers: every, weight })) : weighed
+    return rankByNumbers(ranked, Math.max(limit * 2, fewestCandidates))
+  }
+
+  /** The texts with a word that begins so, newest first. The index is read in the order of words, up to `most` entries. */
+  async function readBegun(query: {
+    collection: string
+    userId: string
+    beginning: string
+    most: number
+    allowed: readonly number[] | undefined
+  }): Promise<Float64Array> {
+    const { collection, userId, beginning, most, allowed } = query
+    const isWanted = allowed ? sql`and number = any(${allowed}::bigint[])` : sql``
+    const found = await sql<{ numbers: string | null }>`
+      select string_agg(held.number::text, ',' order by held.number desc) as numbers from (
+        select distinct number from (
+          select number from text_index
+          where scope = ${scopeOf(collection, userId)}::bigint and word >= ${beginning} and word < ${`${beginning}\uffff`}
+          ${isWanted} limit ${most}
+        ) as begun
+      ) as held`.execute(read)
+    return parseNumbers(found.rows[0]?.numbers ?? '', Float64Array)
   }
 
   async function readAllowed(collection: string, userId: string, ids: readonly string[]): Promise<number[]> {
@@ -431,7 +473,9 @@ function createPostgresTextSearch({
       if (phrases.length === 0 || query.limit < 1) return []
       const scope = await readScope(read, query)
       if (!scope) return []
-      const candidates = await rank(query, phrases, scope)
+      const typed = query.isTyping ? wordBeingTyped(query.words) : undefined
+      const beginning = typed === undefined ? undefined : toSoughtBeginning(typed)
+      const candidates = await rank(query, phrases, scope, beginning)
       const entries = await readEntries(
         query,
         candidates.map(({ number }) => number),

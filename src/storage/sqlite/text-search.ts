@@ -2,7 +2,15 @@ import { type Kysely, sql } from 'kysely'
 import { parseAnyJson } from '../../base/json.ts'
 import type { Database, Reader, TextEntry, TextSearch } from '../database.ts'
 import { createBestSlots } from '../vectors/stored-vectors.ts'
-import { foldLetters, lengthFactor, parseNumbers, spaceOut, toQueryWords, wordWeight } from '../words.ts'
+import {
+  foldLetters,
+  lengthFactor,
+  parseNumbers,
+  spaceOut,
+  toQueryWords,
+  wordBeingTyped,
+  wordWeight,
+} from '../words.ts'
 
 /**
  * `text_entries` numbers the texts; the FTS5 table indexes the words under that number without storing the text, which
@@ -64,7 +72,7 @@ export function createSqliteTextSearch({ read, write }: { read: Reader; write: D
       await sql`delete from text_scopes where user_id = ${userId}`.execute(writer)
     },
 
-    async search({ collection, userId, words, limit, within }) {
+    async search({ collection, userId, words, limit, within, isEveryWord = false, isTyping = false }) {
       const queryWords = toQueryWords(words)
       // SQLite treats a negative limit as no limit.
       if (queryWords.length === 0 || limit < 1) return []
@@ -74,13 +82,17 @@ export function createSqliteTextSearch({ read, write }: { read: Reader; write: D
       if (allowed?.size === 0) return []
       // If the search is limited to given texts, common words are looked up everywhere: the wanted text may be old.
       const placesPerWord = Math.floor((allowed ? maxPlacesWithin : maxPlaces) / queryWords.length)
+      const typed = isTyping ? wordBeingTyped(words) : undefined
       const found = await Promise.all(
-        queryWords.map((word) => readPlaces(read, { scope, phrase: asPhrase(word), most: placesPerWord })),
+        queryWords.map((word) => {
+          const phrase = word === typed ? `${asPhrase(word)} *` : asPhrase(word)
+          return readPlaces(read, { scope, phrase, most: placesPerWord })
+        }),
       )
       const candidates = rankByWords(found, {
         texts: scope.texts,
         limit: Math.max(limit * 2, fewestCandidates),
-        allowed,
+        allowed: isEveryWord ? inEvery(found, allowed) : allowed,
       })
       const texts = await readTexts(
         read,
@@ -240,6 +252,19 @@ export function rankByWords(
       least = Math.max(best.offer(place, weight), Number.MIN_VALUE)
   }
   return best.take().map(({ slot, score }) => ({ place: slot, weight: score }))
+}
+
+/** The texts that contain every word. */
+function inEvery(words: readonly WordPlaces[], allowed: ReadonlySet<number> | undefined): Set<number> {
+  const [rarest, ...others] = words.map(({ places }) => places).toSorted((one, other) => one.length - other.length)
+  let left = new Set<number>(rarest)
+  if (allowed) left = left.intersection(allowed)
+  for (const places of others) {
+    const both = new Set<number>()
+    for (const place of places) if (left.has(place)) both.add(place)
+    left = both
+  }
+  return left
 }
 
 function weightOf({ places, isCut }: WordPlaces, texts: number): number {
