@@ -82,7 +82,7 @@ export interface ConversationDependencies {
   logger: Logger
   settings: ConversationSettings
   /** Called after every turn and every closed session; both return at once. */
-  learning: Pick<Learning, 'afterTurn' | 'afterClose'>
+  learning: Pick<Learning, 'afterTurn' | 'afterClose' | 'afterDelete' | 'afterRestore'>
   /** Called for every turn that this process ends. Returns at once. */
   onTurnEnded(session: Session, end: TurnEnd): void
   /** The daemon starts to stop: calls that wait for something outside return. */

@@ -116,8 +116,9 @@ export function createLearning(dependencies: {
       .selectFrom('sessions')
       .select('remembered')
       .where('id', '=', sessionId)
+      .where('deleted_at', 'is', null)
       .executeTakeFirst()
-    return session?.remembered !== 0
+    return session !== undefined && session.remembered !== 0
   }
 
   async function indexConversation({ id, userId }: SessionId): Promise<void> {
@@ -184,6 +185,17 @@ export function createLearning(dependencies: {
         const outcome = await consolidateNow(session, stop.signal)
         if (!outcome.ok)
           logger.info('a closed session is not consolidated', { session: session.id, reason: outcome.message })
+      })
+    },
+    /** Its passages are copies of what was said, so they go with it. What was learned from it stays. Returns at once. */
+    afterDelete({ id, userId }: SessionId) {
+      later({ id, userId }, 'drop', () => index.dropAll(userId, id))
+    },
+    /** Its passages are made again. Returns at once. */
+    afterRestore(session: SessionId) {
+      later(session, 'restore', async () => {
+        await index.dropAll(session.userId, session.id)
+        await learn(session)
       })
     },
     /** At the start: resumes unfinished work. Returns the number of sessions. */
@@ -263,6 +275,7 @@ async function sessionsBehind(database: Database): Promise<SessionId[]> {
   const rows = await database.read
     .selectFrom('sessions')
     .select(['id', 'user_id'])
+    .where('deleted_at', 'is', null)
     .where((where) =>
       where.or([where('last_seq', '>', reached(indexedMark(''))), where('last_seq', '>', reached(extractedMark('')))]),
     )

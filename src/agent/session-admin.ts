@@ -69,42 +69,91 @@ export function createSessionAdmin(
     return chosen
   }
 
+  /** Returns what moved to a new session. The caller has stopped the session. */
+  async function archiveStopped(session: Session): Promise<void> {
+    const next = await sessions.archive(session, coordination.onMoved)
+    openSessions.forget(session.id)
+    log.wake(session.id)
+    if (next) runner.move(session, next)
+  }
+
+  async function archive(session: Session): Promise<void> {
+    if (session.state === 'archived') return
+    await stop(session.userId, session.id)
+    await archiveStopped(session)
+    dependencies.learning.afterClose(session)
+  }
+
+  /** Cancels a queued message. `conflict` if its turn has started, `not_found` for any other message. */
+  const cancelQueued = ofOwn(async ({ id: sessionId }, messageId: string): Promise<void> => {
+    const logged = await log.decide({ sessionId, turnId: null }, async (writer) =>
+      (await inbox.cancel(writer, { messageId, sessionId })) ? [{ type: 'message_canceled', messageId }] : [],
+    )
+    if (logged.length === 0) {
+      const place = await inbox.find(messageId)
+      // Canceled twice is canceled.
+      if (place?.sessionId === sessionId && place.done && place.turnId === null) return
+      throw place?.sessionId === sessionId
+        ? new FamiliarError('conflict', 'Familiar is already answering this message. Stop the reply instead.')
+        : new FamiliarError('not_found', `Message ${messageId} is not in the queue of the conversation`)
+    }
+    openSessions.follow(sessionId, logged)
+    runner.remove({ messageId, sessionId })
+    waiters.cancel(messageId)
+  })
+
+  /** It is hidden at once; nothing that waits in it is answered. */
+  async function deleteOne(session: Session): Promise<void> {
+    const { id, userId, state } = session
+    await stop(userId, id)
+    for (const message of (await inbox.openIn(id))?.queued ?? []) {
+      // Its turn may have started in the meantime; it was stopped or ends in the archived session.
+      await cancelQueued(userId, id, message.id).catch(() => undefined)
+    }
+    if (state === 'active') await archiveStopped(session)
+    await sessions.delete(session, state)
+    openSessions.forget(id)
+    dependencies.learning.afterDelete(session)
+  }
+
   return {
     stop,
     queue: ofOwn(async ({ id }) => {
       const queued = (await inbox.openIn(id))?.queued ?? []
       return queued.map(({ id: messageId, text, receivedAt }) => ({ messageId, text, receivedAt }))
     }),
-    /** Cancels a queued message. `conflict` if its turn has started, `not_found` for any other message. */
-    cancelQueued: ofOwn(async ({ id: sessionId }, messageId: string): Promise<void> => {
-      const logged = await log.decide({ sessionId, turnId: null }, async (writer) =>
-        (await inbox.cancel(writer, { messageId, sessionId })) ? [{ type: 'message_canceled', messageId }] : [],
-      )
-      if (logged.length === 0) {
-        const place = await inbox.find(messageId)
-        // Canceled twice is canceled.
-        if (place?.sessionId === sessionId && place.done && place.turnId === null) return
-        throw place?.sessionId === sessionId
-          ? new FamiliarError('conflict', 'Familiar is already answering this message. Stop the reply instead.')
-          : new FamiliarError('not_found', `Message ${messageId} is not in the queue of the conversation`)
-      }
-      openSessions.follow(sessionId, logged)
-      runner.remove({ messageId, sessionId })
-      waiters.cancel(messageId)
-    }),
+    cancelQueued,
     /** Archives; nothing is deleted. Returns the archived sessions. */
     async reset(userId: string, target: ResetTarget): Promise<Session[]> {
       const chosen = await targets(userId, target)
-      for (const session of chosen) {
-        if (session.state === 'archived') continue
-        await stop(userId, session.id)
-        const next = await sessions.archive(session, coordination.onMoved)
-        openSessions.forget(session.id)
-        log.wake(session.id)
-        if (next) runner.move(session, next)
-        dependencies.learning.afterClose(session)
-      }
+      for (const session of chosen) await archive(session)
       return chosen
+    },
+    archive: ofOwn(archive),
+    /** The next message continues it. */
+    unarchive: ofOwn(async (session): Promise<void> => {
+      if (session.state === 'active') return
+      await sessions.unarchive(session)
+      openSessions.forget(session.id)
+    }),
+    /** Hides it, and its passages from memory, until it is restored or removed for good. */
+    delete: ofOwn(deleteOne),
+    async restore(userId: string, sessionId: string): Promise<Session> {
+      const restored = await sessions.restore(userId, sessionId)
+      if (!restored) throw new FamiliarError('not_found', 'There is no such deleted conversation')
+      openSessions.forget(sessionId)
+      dependencies.learning.afterRestore(restored)
+      return restored
+    },
+    deletedSessions: (userId: string) => sessions.deleted(userId),
+    /** All events of the chosen branch, in order, in parts. */
+    async *path(userId: string, sessionId: string): AsyncGenerator<readonly LoggedEvent[]> {
+      const { id, lastSeq } = await own(userId, sessionId)
+      for (const { first, through } of pathOf(await log.readJumps(id), lastSeq)) {
+        for (let after = first - 1; after < through; after += pageSize) {
+          yield (await log.read(id, { after, limit: Math.min(pageSize, through - after) })).events
+        }
+      }
     },
     mark: ofQuiet(({ id }, name: string) => append(id, { type: 'marked', name })),
     rewind: ofQuiet(async ({ id }, to: { mark: string } | { turns: number }) => {

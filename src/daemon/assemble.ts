@@ -24,6 +24,7 @@ import { allowsTool, createUsers } from '../security/users.ts'
 import { createVault } from '../security/vault.ts'
 import { watchUnits, watchWrites } from '../storage/database.ts'
 import { shareMedia } from '../storage/media-store.ts'
+import { createFileTexts } from '../tools/files/file-texts.ts'
 import { createToolAudit } from '../tools/registry.ts'
 import { openChannels } from './channels.ts'
 import type { Config, ConfigProblem, ReloadableConfig, RestartConfig } from './config/config.ts'
@@ -35,7 +36,7 @@ import { createCore } from './core.ts'
 import type { Components, Essentials, StartOptions } from './daemon.ts'
 import { writeDaemonInfo } from './daemon-lock.ts'
 import { openDatabase } from './doctor/check-database.ts'
-import { openHomeDesk } from './home-desk.ts'
+import { describeSettings, openHomeDesk } from './home-desk.ts'
 import { createCommandLine, type HomePaths, keyFileOf, version } from './home-paths.ts'
 import { httpMemory } from './memory.ts'
 import { openObservation } from './observation.ts'
@@ -43,6 +44,7 @@ import { openFleet, openSharedPlace, soleDaemon } from './open-fleet.ts'
 import { openSandbox } from './open-sandbox.ts'
 import { createPageService } from './page.ts'
 import { createRemoveUser } from './remove-user.ts'
+import { createSearch } from './search.ts'
 import { createSetupDesk } from './setup-desk.ts'
 import { openTools } from './tools.ts'
 import { openWorkspace } from './workspace.ts'
@@ -257,7 +259,19 @@ export async function assemble(
   components.add({ stop: imageFetch.close })
   const page = createPageService({ ...parts, links, agentName, commandLine, baseUrl })
   const startedAt = clock.now()
+  const search = createSearch({
+    ...core,
+    database,
+    memories: core.memory.memories,
+    files: core.memory.files,
+    texts: createFileTexts({ finders: workspace.finders, assets: workspace.assets.assets, clock }),
+    tools: catalogOfPlan(tools.catalog, mayUse),
+    capabilities,
+    schedules: workspace.schedules,
+    settings: () => describeSettings({ home, env, flags: flagsOf(options), config: current }),
+  })
   const http = createHttpApp({
+    search,
     observation: observation.http,
     links: { store: links, secrets: secretLinks },
     ...(fleet.role === 'worker' ? { worksOnly: true } : { page }),

@@ -16,7 +16,9 @@ import { createPermissions } from '../agent/permissions.ts'
 import { createDrawPictures } from '../agent/pictures.ts'
 import { createRoles } from '../agent/roles.ts'
 import { createMessageOrigins, watchRecall, watchTurns } from '../agent/runner.ts'
+import { createFolders, purgeDeleted } from '../agent/sessions/folders.ts'
 import { createInbox, createRefuseOverload } from '../agent/sessions/inbox.ts'
+import { createMessageIndex } from '../agent/sessions/message-index.ts'
 import { createOpenSessions, createSessionViews, createSnapshots } from '../agent/sessions/open-sessions.ts'
 import { textOf } from '../agent/sessions/projection.ts'
 import type { LoggedEvent } from '../agent/sessions/session-event.ts'
@@ -119,6 +121,8 @@ export function createCore(
   const sessions = createSessions({ ...base, maxSessions: (userId) => planOf(userId).maxSessions })
   const { stateIn } = coordination
   const openSessions = createOpenSessions({ log, snapshots: createSnapshots({ database }), stateIn })
+  const messages = createMessageIndex({ ...base, log, isHere: coordination.isHere })
+  const folders = createFolders(base)
   const inbox = origins.watch(
     createInbox({
       ...base,
@@ -144,7 +148,10 @@ export function createCore(
     ...dependencies,
     askModel,
     userIds,
-    onSessionsChanged: (sessionIds) => sessionIds.forEach(openSessions.forget),
+    async onSessionsChanged(sessionIds) {
+      sessionIds.forEach(openSessions.forget)
+      await messages.renew(sessionIds)
+    },
   })
   const { memory } = opened
   const { images = () => [] } = dependencies
@@ -339,6 +346,15 @@ export function createCore(
     }
   }
 
+  let cancelPurge = () => {}
+  let purging: Promise<unknown> = Promise.resolve()
+  function purgeDaily(): void {
+    purging = purgeDeleted(database, clock.now()).catch((error: unknown) =>
+      logger.error('could not remove deleted conversations', { error: reasonOf(error) }),
+    )
+    cancelPurge = clock.after(dayMs, purgeDaily)
+  }
+
   return {
     conversations: {
       ...conversations,
@@ -360,6 +376,8 @@ export function createCore(
     permissions,
     log,
     views,
+    messages,
+    folders,
     titles,
     monitor,
     media,
@@ -382,10 +400,14 @@ export function createCore(
         logger.error('could not remove old approval questions from memory', { error }),
       )
       opened.lead()
+      messages.recover()
+      purgeDaily()
     },
     /** After `conversations.close`. */
     async stop() {
-      await cleaning
+      cancelPurge()
+      await Promise.all([cleaning, purging])
+      await messages.close()
       await titles.close()
       await learning.close()
       await opened.stop()
@@ -393,6 +415,8 @@ export function createCore(
     },
   }
 }
+
+const dayMs = 24 * 60 * 60_000
 
 /** A short status report of the agent about itself. */
 async function describeStatus(

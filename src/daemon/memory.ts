@@ -36,7 +36,7 @@ export function openMemory(
     userIds: () => readonly string[]
     random: () => number
     /** Sessions in which text was forgotten permanently. */
-    onSessionsChanged(sessionIds: readonly string[]): void
+    onSessionsChanged(sessionIds: readonly string[]): Promise<void> | void
   },
 ) {
   const { database, askModel, config, paths, clock, ids, logger, timeZone } = dependencies

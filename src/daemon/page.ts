@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import type { Folders } from '../agent/sessions/folders.ts'
 import type { SessionViews } from '../agent/sessions/open-sessions.ts'
 import type { Monitor } from '../base/telemetry/monitor.ts'
 import type { HttpPage, PageFiles } from '../http/page.ts'
@@ -17,6 +18,7 @@ export function createPageService(
   dependencies: Pick<Essentials, 'database' | 'clock' | 'ids'> & {
     links: OneTimeLinks
     views: SessionViews
+    folders: Folders
     monitor: Pick<Monitor, 'current'>
     users: Pick<Users, 'list' | 'named'>
     agentName(): string
@@ -25,7 +27,7 @@ export function createPageService(
     baseUrl(): string
   },
 ): HttpPage {
-  const { links, views, monitor, users, agentName, commandLine, baseUrl } = dependencies
+  const { links, views, folders, monitor, users, agentName, commandLine, baseUrl } = dependencies
   const files = findFiles()
   return {
     browsers: createSignedInBrowsers(dependencies),
@@ -35,6 +37,7 @@ export function createPageService(
       return { url: `${baseUrl()}/#sign-in=${token}`, minutes: signInMinutes }
     },
     views,
+    folders,
     runningSessions: () => new Set(monitor.current().turns.map(({ sessionId }) => sessionId)),
     agentName,
     commandLine,

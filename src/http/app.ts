@@ -41,8 +41,10 @@ import { createOutboxRoutes, createTelegramRoutes, createVoiceRoutes } from './r
 import { createChatRoutes } from './routes/chat.ts'
 import { createBlockRoutes, createLocalFileRoutes, createPinRoutes } from './routes/files.ts'
 import { createMemoryRoutes } from './routes/memory.ts'
+import { createOrganizeRoutes } from './routes/organize.ts'
 import { createApprovalRoutes, createPermissionRoutes } from './routes/permissions.ts'
 import { createCommandRoutes, createScheduleRoutes } from './routes/schedules.ts'
+import { createFindRoutes } from './routes/search.ts'
 import { createSessionRoutes } from './routes/sessions.ts'
 import { createCostRoutes, createHomeRoutes, createSetupRoutes, createStatusRoutes } from './routes/status.ts'
 import { createTalkRoutes } from './routes/talk.ts'
@@ -114,6 +116,8 @@ export function createHttpApp(
     ...(dependencies.voice ? createVoiceRoutes(dependencies.voice) : []),
     ...(dependencies.page ? createSignInRoutes(dependencies, dependencies.page) : []),
     ...(dependencies.page ? createTalkRoutes(dependencies, dependencies.page) : []),
+    ...(dependencies.page ? createOrganizeRoutes(dependencies, dependencies.page) : []),
+    ...(dependencies.search ? createFindRoutes(dependencies.search) : []),
     // Cards of tools that were run outside a conversation.
     ...(dependencies.page
       ? [handle(pageApi.page.cardDocument, ({ body }) => ({ document: frameDocument(body) }))]

@@ -262,8 +262,9 @@ export async function findSession(
   conversations: Pick<Conversations, 'findSession'>,
   userId: string,
   name: string,
+  options: { includeArchived?: boolean } = {},
 ): Promise<Session> {
-  return orNotFound(await conversations.findSession(userId, name), `There is no session ${quotedName(name)}`)
+  return orNotFound(await conversations.findSession(userId, name, options), `There is no session ${quotedName(name)}`)
 }
 
 /** Replies with a stream of a user. An error before the first byte is an ordinary error reply with its status. */

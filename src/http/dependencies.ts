@@ -24,6 +24,7 @@ import type { MemoryExport } from '../memory/transfer/export-memories.ts'
 import type { ImportOutcome, MemoryImport } from '../memory/transfer/import-memories.ts'
 import type { Speaker } from '../models/speech/speaker.ts'
 import type { Transcriber } from '../models/speech/transcriber.ts'
+import type { SearchKind, search } from '../protocol/search.ts'
 import type {
   ConnectModel,
   changeSettingReplySchema,
@@ -138,6 +139,7 @@ export interface HttpDependencies extends HttpMemory {
   setup?: HttpSetup
   commands?: Commands
   permissions?: Permissions
+  search?: HttpSearch
   finders?: Pick<Finders, 'find'>
   users?: HttpUsers
   triggers?: HttpTriggers
@@ -206,6 +208,21 @@ export interface HttpSetup {
   connect(request: ConnectModel): Promise<z.infer<typeof connectModelReplySchema>>
   change(key: string, value: SettingValue): Promise<z.infer<typeof changeSettingReplySchema>>
   setTelegram(request: z.infer<typeof telegramRequestSchema>): Promise<z.infer<typeof changeSettingReplySchema>>
+}
+
+/** One search over everything of a user. */
+export interface HttpSearch {
+  everything(query: {
+    userId: string
+    isOwner: boolean
+    words: string
+    kinds: readonly SearchKind[] | undefined
+    /** Of each kind. */
+    limit: number
+    isTyping: boolean
+  }): Promise<z.output<typeof search.everything.reply>['found']>
+  /** The text of a file that was found. */
+  file(userId: string, id: string): Promise<{ name: string; reference: string; text: string } | undefined>
 }
 
 export interface HttpObservation {

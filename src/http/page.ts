@@ -1,4 +1,5 @@
 import { gzipSync } from 'node:zlib'
+import type { Folders } from '../agent/sessions/folders.ts'
 import type { SessionViews } from '../agent/sessions/open-sessions.ts'
 import type { SignedInBrowsers } from '../security/sign-in.ts'
 
@@ -44,6 +45,7 @@ export interface HttpPage {
   /** A one-time URL that signs in a browser. */
   signInLink(userId: string): Promise<{ url: string; minutes: number }>
   views: SessionViews
+  folders: Folders
   /** The sessions with a running turn. */
   runningSessions(): ReadonlySet<string>
   agentName(): string

@@ -36,7 +36,7 @@ export function createCorrections(dependencies: {
   memories: Memories
   facts: Pick<Facts, 'writeIn'>
   /** Called with the sessions in which text was forgotten: caches of them must be reloaded. */
-  onSessionsChanged?: ((sessionIds: readonly string[]) => void) | undefined
+  onSessionsChanged?: ((sessionIds: readonly string[]) => Promise<void> | void) | undefined
 }) {
   const { database, clock, ids, memories, facts } = dependencies
   const journal = createMemoryJournal({ clock, ids })

@@ -24,7 +24,7 @@ export async function forgetEverything(options: {
   about: string
   signal?: AbortSignal | undefined
   /** Caches of these sessions must be reloaded: otherwise a snapshot would restore the text. */
-  onSessionsChanged(sessionIds: readonly string[]): void
+  onSessionsChanged(sessionIds: readonly string[]): Promise<void> | void
 }): Promise<{ memories: number; events: number }> {
   const { database, userId, about, signal } = options
   if (foldText(about).length < shortestPhrase) {
@@ -36,7 +36,7 @@ export async function forgetEverything(options: {
   const forgetting: Forgetting = { database, userId, mentions: mentionsAny(phrases), words, signal }
   // Conversations first: recent messages are not memories yet, and are learned from there.
   const { events, sessionIds } = await forgetInConversations(forgetting)
-  options.onSessionsChanged(sessionIds)
+  await options.onSessionsChanged(sessionIds)
   await forgetInWork(forgetting)
   const memories = await forgetMemories(forgetting, options.memories)
   await forgetNames(forgetting)

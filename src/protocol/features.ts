@@ -5,9 +5,11 @@ import * as customTools from './custom-tools.ts'
 import * as files from './files.ts'
 import * as memory from './memory.ts'
 import * as openai from './openai.ts'
+import * as organize from './organize.ts'
 import * as page from './page.ts'
 import * as permissions from './permissions.ts'
 import * as schedules from './schedules.ts'
+import * as search from './search.ts'
 import * as setup from './setup.ts'
 import * as status from './status.ts'
 import * as tools from './tools.ts'
@@ -22,9 +24,11 @@ export const features = [
   files,
   memory,
   openai,
+  organize,
   page,
   permissions,
   schedules,
+  search,
   setup,
   status,
   tools,

@@ -77,6 +77,8 @@ const pageSessionSchema = z.object({
   isUnread: z.boolean(),
   isRunning: z.boolean(),
   isPinned: z.boolean(),
+  /** The id of its folder. */
+  folder: z.string().nullable(),
   /** Nothing of it is remembered. */
   isPrivate: z.boolean(),
   /** The model that the user chose for it; null lets the routes decide. */

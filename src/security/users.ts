@@ -306,6 +306,7 @@ export const userTables = {
   one_time_links: unexported,
   browsers: unexported,
   session_views: partsOf('sessions', 'session_id', notExported),
+  session_folders: own('id'),
   session_holders: partsOf('sessions', 'session_id', notExported),
   // The memories themselves are exported in a format that can be imported again.
   memory_vectors: unexported,

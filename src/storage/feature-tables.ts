@@ -282,6 +282,14 @@ export interface PageTables {
     generated_title: Generated<string | null>
     /** 1: kept at the top of the list. */
     pinned: Generated<number>
+    folder_id: Generated<string | null>
+  }
+  /** Folders of conversations. A conversation is in one of them or in none. */
+  session_folders: {
+    id: string
+    user_id: string
+    name: string
+    created_at: number
   }
 }
 

@@ -1,7 +1,7 @@
 import { foldLetters, isUnspaced, porterStem, toQueryWords, toSearchable, toTokens, wordBeingTyped } from './words.ts'
 
 /** Part of a text, from `start` up to `end`. */
-export type Mark = readonly [start: number, end: number]
+export type Mark = [start: number, end: number]
 
 export interface Snippet {
   /** One line, with an ellipsis where something was left out. */
@@ -25,7 +25,9 @@ export function createMatcher(query: string, { isTyping = false }: { isTyping?: 
   const pieces = [...new Set([...runs, ...runs.flatMap(toSearchable).filter(isUnspaced)])]
 
   function isMatch(word: string): boolean {
-    return toTokens(foldLetters(word)).tokens.some((token) => stems.has(token) || (beginning && token.startsWith(beginning)))
+    return toTokens(foldLetters(word)).tokens.some(
+      (token) => stems.has(token) || (beginning && token.startsWith(beginning)),
+    )
   }
 
   return (text) => {
@@ -40,6 +42,17 @@ export function createMatcher(query: string, { isTyping = false }: { isTyping?: 
     }
     return merged(marks)
   }
+}
+
+/** Whether a text contains every word of a query. */
+export function hasEveryWord(
+  query: string,
+  { isTyping = false }: { isTyping?: boolean } = {},
+): (text: string) => boolean {
+  const words = toQueryWords(query)
+  const typed = isTyping ? wordBeingTyped(query) : undefined
+  const finders = words.map((word) => createMatcher(word, { isTyping: word === typed }))
+  return (text) => finders.length > 0 && finders.every((find) => find(text).length > 0)
 }
 
 function merged(marks: readonly Mark[]): Mark[] {

@@ -8,7 +8,7 @@ import type { CapabilityTables, ChannelTables, PageTables, WithDefaults, Workspa
 export interface Tables extends CapabilityTables, ChannelTables, PageTables, WorkspaceTables {
   users: WithDefaults<UserRow, 'tier'>
   access_tokens: AccessTokenRow
-  sessions: WithDefaults<SessionRow, 'agent' | 'remembered'>
+  sessions: WithDefaults<SessionRow, 'agent' | 'remembered' | 'deleted_at' | 'deleted_from' | 'searched_seq'>
   session_events: SessionEventRow
   session_snapshots: SessionSnapshotRow
   inbox: InboxRow
@@ -159,6 +159,12 @@ export interface SessionRow {
   mode: PolicyMode | null
   /** 0 for a private conversation: nothing is learned from it. */
   remembered: number
+  /** Set while it can still be restored; its state is then `archived`. */
+  deleted_at: number | null
+  /** The state before it was deleted. */
+  deleted_from: 'active' | 'archived' | null
+  /** The newest event whose text is in the index of messages. */
+  searched_seq: number
   created_at: number
   updated_at: number
 }

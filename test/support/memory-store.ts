@@ -45,7 +45,7 @@ export async function openMemoryStore(options: { readDates?: ReadDates } = {}) {
       ids,
       memories,
       facts,
-      onSessionsChanged: (sessionIds) => changedSessions.push(...sessionIds),
+      onSessionsChanged: (sessionIds) => void changedSessions.push(...sessionIds),
     }),
     changedSessions,
     /** The contents that a search by words finds, best first. */

@@ -7,7 +7,7 @@ import type { Database } from '../../storage/database.ts'
 import type { Coordination } from '../coordination.ts'
 import { isJump, pathOf } from './branches.ts'
 import { fold, type Projection, project } from './projection.ts'
-import type { LoggedEvent } from './session-event.ts'
+import { eventFromRow, type LoggedEvent } from './session-event.ts'
 import type { SessionLog } from './session-log.ts'
 import type { Session } from './sessions.ts'
 
@@ -84,6 +84,8 @@ export function createOpenSessions(dependencies: {
   }
 }
 
+/** The first message is one of them. */
+const firstEvents = 20
 const titleCharacters = 80
 const previewCharacters = 160
 /** Enough for every list that is looked at; the rest is read again. */
@@ -104,7 +106,7 @@ export function createSessionViews(dependencies: {
   async function beginningOf(sessionId: string): Promise<string | null> {
     const known = beginnings.get(sessionId)
     if (known !== undefined) return known
-    const { events } = await log.read(sessionId, { limit: 20 })
+    const { events } = await log.read(sessionId, { limit: firstEvents })
     const text = oneLine(events.find((event) => event.type === 'message_received')?.text ?? '', titleCharacters)
     if (text === '') return null
     setNewest(beginnings, sessionId, text, maxKept)
@@ -126,6 +128,34 @@ export function createSessionViews(dependencies: {
     if (ids.length === 0) return new Map()
     const rows = await database.read.selectFrom('session_views').selectAll().where('session_id', 'in', ids).execute()
     return new Map(rows.map((row) => [row.session_id, row]))
+  }
+
+  /** For lists of many: two queries, however many there are. */
+  async function titlesOf(ids: readonly string[]): Promise<Map<string, string>> {
+    const rows = await rowsOf(ids.map((id) => ({ id })))
+    const unknown = ids.filter((id) => !(rows.get(id)?.title ?? rows.get(id)?.generated_title ?? beginnings.get(id)))
+    if (unknown.length > 0) {
+      const first = await database.read
+        .selectFrom('session_events')
+        .select(['session_id', 'seq', 'turn_id', 'at', 'type', 'data'])
+        .where('session_id', 'in', unknown)
+        .where('seq', '<=', firstEvents)
+        .where('type', '=', 'message_received')
+        .orderBy('seq', 'desc')
+        .execute()
+      for (const { session_id, ...row } of first) {
+        const event = eventFromRow(row)
+        const text = event?.type === 'message_received' ? oneLine(event.text, titleCharacters) : ''
+        if (text !== '') setNewest(beginnings, session_id, text, maxKept)
+      }
+    }
+    return new Map(
+      ids.flatMap((id) => {
+        const row = rows.get(id)
+        const title = row?.title ?? row?.generated_title ?? beginnings.get(id)
+        return title === undefined ? [] : [[id, title] as const]
+      }),
+    )
   }
 
   async function write(row: {
@@ -161,10 +191,18 @@ export function createSessionViews(dependencies: {
           const row = rows.get(session.id)
           const title: string | null = row?.title ?? row?.generated_title ?? (await beginningOf(session.id))
           const isUnread = session.lastSeq > Number(row?.read_seq ?? 0)
-          return { session, title, preview: await previewOf(session), isUnread, isPinned: row?.pinned === 1 }
+          return {
+            session,
+            title,
+            preview: await previewOf(session),
+            isUnread,
+            isPinned: row?.pinned === 1,
+            folderId: row?.folder_id ?? null,
+          }
         }),
       )
     },
+    titles: titlesOf,
     /** An empty title takes the user's own away. The session is the user's: the caller has looked it up. */
     setTitle: (sessionId: string, title: string) =>
       write({ session_id: sessionId, title: title === '' ? null : title }),

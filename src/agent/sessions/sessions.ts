@@ -40,6 +40,17 @@ export function createSessions(dependencies: {
     throw new FamiliarError('forbidden', `Your plan allows ${most} open conversations. Archive one with /reset first`)
   }
 
+  async function activate(writer: Writer, session: Session): Promise<void> {
+    if (await findActive(writer, session)) {
+      throw new FamiliarError(
+        'conflict',
+        `Another conversation with ${session.contact} is active. Archive that one first`,
+      )
+    }
+    await refuseTooMany(writer, session)
+    await writer.updateTable('sessions').set({ state: 'active' }).where('id', '=', session.id).execute()
+  }
+
   async function insert(
     writer: Writer,
     key: SessionKey & { agent?: string } & Partial<Pick<Session, 'model' | 'mode' | 'remembered'>>,
@@ -58,6 +69,9 @@ export function createSessions(dependencies: {
       model: key.model ?? null,
       mode: key.mode ?? null,
       remembered: key.remembered ?? 1,
+      deleted_at: null,
+      deleted_from: null,
+      searched_seq: 0,
       created_at: now,
       updated_at: now,
     }
@@ -111,6 +125,7 @@ export function createSessions(dependencies: {
         .selectFrom('sessions')
         .selectAll()
         .where('user_id', '=', userId)
+        .where('deleted_at', 'is', null)
         .where('channel', 'not in', workChannels)
       if (!options.includeArchived) query = query.where('state', '=', 'active')
       const rows = await query
@@ -154,6 +169,46 @@ export function createSessions(dependencies: {
         return next
       })
     },
+    /** The next message of its key continues it. Refuses if another session of the key is active. */
+    unarchive: (session: Session): Promise<void> => database.write((writer) => activate(writer, session)),
+    /** Hides an archived session from its user, who can restore it. */
+    async delete({ id }: Session, from: Session['state']): Promise<void> {
+      const deleted = { deleted_at: clock.now(), deleted_from: from }
+      await database.write((writer) => writer.updateTable('sessions').set(deleted).where('id', '=', id).execute())
+    },
+    /** Restores a deleted session as it was. It stays archived if its key has another active session by now. */
+    async restore(userId: string, sessionId: string): Promise<Session | undefined> {
+      return database.write(async (writer) => {
+        const row = await writer
+          .selectFrom('sessions')
+          .selectAll()
+          .where('id', '=', sessionId)
+          .where('user_id', '=', userId)
+          .where('deleted_at', 'is not', null)
+          .executeTakeFirst()
+        if (!row) return undefined
+        const restored = { deleted_at: null, deleted_from: null }
+        await writer.updateTable('sessions').set(restored).where('id', '=', sessionId).execute()
+        const session = fromRow(row)
+        if (row.deleted_from === 'active' && !(await findActive(writer, session))) {
+          await activate(writer, session)
+          session.state = 'active'
+        }
+        return session
+      })
+    },
+    /** Those that can be restored, the newest deletion first. */
+    async deleted(userId: string): Promise<{ session: Session; deletedAt: number }[]> {
+      const rows = await database.read
+        .selectFrom('sessions')
+        .selectAll()
+        .where('user_id', '=', userId)
+        .where('deleted_at', 'is not', null)
+        .orderBy('deleted_at', 'desc')
+        .limit(200)
+        .execute()
+      return rows.map((row) => ({ session: fromRow(row), deletedAt: Number(row.deleted_at) }))
+    },
     /** A new active session under `contact` that holds the same events up to `throughSeq`, with pins of its own that are the same. */
     async fork(session: Session, options: { contact: string; throughSeq: number }): Promise<Session> {
       return database.write(async (writer) => {
@@ -191,6 +246,7 @@ async function findById(reader: Reader | Writer, userId: string, sessionId: stri
     .selectAll()
     .where('id', '=', sessionId)
     .where('user_id', '=', userId)
+    .where('deleted_at', 'is', null)
     .executeTakeFirst()
   return row && fromRow(row)
 }
@@ -217,7 +273,7 @@ const holdActive = reusableQuery((database, key: SessionKey) =>
     .returningAll(),
 )
 
-function fromRow(row: SessionRow) {
+function fromRow({ deleted_at: _, deleted_from: __, searched_seq: ___, ...row }: SessionRow) {
   return { ...camelKeys(row), lastSeq: Number(row.last_seq), lastInputTokens: Number(row.last_input_tokens) }
 }
 

@@ -26,6 +26,7 @@ export const movedTables: Record<Exclude<keyof Tables, TablesOfTheMoment>, reado
   session_events: ['session_id', 'seq'],
   session_snapshots: ['session_id'],
   session_views: ['session_id'],
+  session_folders: ['id'],
   inbox: ['id'],
   media: ['hash'],
   cost_ledger: ['id'],

@@ -46,13 +46,14 @@ export function createTalkRoutes(dependencies: HttpDependencies, page: HttpPage)
       const running = page.runningSessions()
       const views = await page.views.show(sessions)
       return {
-        sessions: views.map(({ session, title, preview, isUnread, isPinned }) => ({
+        sessions: views.map(({ session, title, preview, isUnread, isPinned, folderId }) => ({
           ...session,
           title,
           preview,
           isUnread: isUnread && session.state === 'active',
           isRunning: running.has(session.id),
           isPinned,
+          folder: folderId,
           isPrivate: session.remembered === 0,
         })),
       }

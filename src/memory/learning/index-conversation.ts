@@ -77,6 +77,24 @@ export function createConversationIndex(dependencies: { database: Database; memo
         for (const { id } of passages) await memories.removeIn(writer, { userId, id })
       })
     },
+    /** The conversation was deleted. If it is restored, it is indexed from its start. */
+    async dropAll(userId: string, sessionId: string): Promise<void> {
+      await database.write(async (writer) => {
+        const passages = await writer
+          .selectFrom('memories')
+          .select('id')
+          .where('user_id', '=', userId)
+          .where('kind', '=', 'chunk')
+          .where('session_id', '=', sessionId)
+          .execute()
+        for (const { id } of passages) await memories.removeIn(writer, { userId, id })
+        await writer
+          .deleteFrom('memory_marks')
+          .where('user_id', '=', userId)
+          .where('name', 'in', [indexedMark(sessionId), placeMark(sessionId)])
+          .execute()
+      })
+    },
     passOver: progress.passOver,
     through: progress.through,
   }

@@ -12,6 +12,7 @@ import { searchEveryText } from './0011-search-every-text.ts'
 import { permissions } from './0012-permissions.ts'
 import { untrustedFiles } from './0014-untrusted-files.ts'
 import { branches } from './0017-branches.ts'
+import { folders } from './0018-folders.ts'
 import type { Migration } from './migration.ts'
 
 /** In the order of their names. A released migration never changes and never leaves the list. */
@@ -30,4 +31,5 @@ export const allMigrations: readonly Migration[] = [
   permissions,
   untrustedFiles,
   branches,
+  folders,
 ]

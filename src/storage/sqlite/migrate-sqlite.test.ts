@@ -201,6 +201,7 @@ describe('migrations', () => {
       one_time_links: true,
       browsers: true,
       session_views: true,
+      session_folders: true,
       daemons: true,
       session_holders: true,
     } satisfies Record<keyof Tables, true>

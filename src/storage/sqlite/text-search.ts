@@ -257,8 +257,7 @@ export function rankByWords(
 /** The texts that contain every word. */
 function inEvery(words: readonly WordPlaces[], allowed: ReadonlySet<number> | undefined): Set<number> {
   const [rarest, ...others] = words.map(({ places }) => places).toSorted((one, other) => one.length - other.length)
-  let left = new Set<number>(rarest)
-  if (allowed) left = left.intersection(allowed)
+  let left = new Set<number>(allowed ? rarest?.filter((place) => allowed.has(place)) : rarest)
   for (const places of others) {
     const both = new Set<number>()
     for (const place of places) if (left.has(place)) both.add(place)

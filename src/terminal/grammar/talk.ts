@@ -1,6 +1,7 @@
 import { append, type CommandSpec, command, handlersOf, limitOption, option, sessionOption, yes } from './grammar.ts'
 
 const sessions = handlersOf(() => import('../commands/sessions.ts'))
+const organize = handlersOf(() => import('../commands/organize.ts'))
 const daemon = handlersOf(() => import('../commands/daemon.ts'))
 const schedules = handlersOf(() => import('../commands/schedules.ts'))
 const permissions = handlersOf(() => import('../commands/permissions.ts'))
@@ -80,8 +81,75 @@ export const talkCommands: Record<string, CommandSpec> = {
         notes:
           'Nothing is deleted: "familiar history ID" still prints an archived session. "all" archives every session.',
       }),
+      unarchive: command('Continue archived sessions', organize('unarchiveSession'), {
+        args: { '<sessions...>': 'Session ids' },
+        examples: ['sessions unarchive 0199a1b2'],
+      }),
+      move: command('Move sessions to a folder, or out of their folders', organize('moveSessions'), {
+        args: { '<sessions...>': 'Session names or ids' },
+        options: [option('--to <folder>', 'Folder name; leave it out to move them out of their folders')],
+        examples: ['sessions move main --to Travel', 'sessions move main'],
+      }),
+      delete: command('Delete sessions; can be undone for 30 days', organize('deleteSessions'), {
+        aliases: ['remove', 'rm'],
+        args: { '<sessions...>': 'Session names or ids' },
+        examples: ['sessions delete work'],
+        notes:
+          'Passages of the session leave memory at once. Facts and notes that came from it stay: see "familiar forget".',
+      }),
+      deleted: command('List the sessions that can be restored', organize('deletedSessions'), {
+        examples: ['sessions deleted'],
+      }),
+      restore: command('Restore deleted sessions', organize('restoreSessions'), {
+        args: { '<sessions...>': 'Session ids' },
+        examples: ['sessions restore 0199a1b2'],
+      }),
+      export: command('Export sessions as one Markdown, JSON or HTML file', organize('exportSessionFile'), {
+        args: { '<sessions...>': 'Session names or ids' },
+        options: [
+          option('--format <format>', 'File format', { choices: ['md', 'json', 'html'], default: 'md' }),
+          option('--html', 'The same as --format html: a page that loads and runs nothing'),
+          option('-o, --out <file>', 'Target file (default: standard output)'),
+        ],
+        examples: ['sessions export main', 'sessions export main work --html --out talks.html'],
+        notes:
+          'The file has the messages, the replies, small pictures and the names of other files. Reasoning, tool calls and memories are left out.',
+      }),
     },
   },
+  folders: {
+    summary: 'Sort conversations into folders',
+    aliases: ['folder'],
+    commands: {
+      list: command('List folders', organize('listFolders'), { examples: ['folders', 'folders list --json'] }),
+      add: command('Create a folder', organize('addFolder'), {
+        args: { '<name>': 'Name of the folder' },
+        examples: ['folders add "Travel plans"'],
+      }),
+      rename: command('Rename a folder', organize('renameFolder'), {
+        args: { '<folder>': 'Folder name or id', '<name>': 'New name' },
+        examples: ['folders rename Travel Trips'],
+      }),
+      remove: command('Remove a folder; its conversations are kept', organize('removeFolder'), {
+        args: { '<folder>': 'Folder name or id' },
+        examples: ['folders remove Travel'],
+      }),
+    },
+  },
+  search: command('Search conversations, memory, files, tools and settings', organize('search'), {
+    args: { '<words...>': 'Words that must all match' },
+    options: [
+      option(
+        '--kind <kind>',
+        'Only this kind: conversation, message, memory, note, file, tool, schedule or setting (repeat for more)',
+        {
+          parse: append,
+        },
+      ),
+      limitOption(6),
+    ],
+    examples: ['search passport', 'search spare key --kind message --kind memory --json'],
+  }),
   history: command('Print the messages of a session', sessions('history'), {
     session: 'main',
     options: [option('--full', 'Include tool calls and their results')],
