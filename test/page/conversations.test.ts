@@ -81,7 +81,7 @@ describePage('conversations in the page', () => {
     await found.first().click()
     await log(page).getByText('My sister Anna repairs violins in Porto.').waitFor()
     await log(page).locator('[aria-current=location]').waitFor()
-    expect(new URL(page.url()).searchParams.get('turn')).not.toBeNull()
+    expect(new URL(page.url()).searchParams.get('message')).not.toBeNull()
 
     await side(page).getByRole('link', { name: 'New conversation' }).click()
     await page.keyboard.press('Control+k')

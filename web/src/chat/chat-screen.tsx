@@ -1,13 +1,11 @@
 import { lazy, Suspense, useCallback, useEffect, useRef, useState } from 'react'
 import type { PageSession } from '../../../src/protocol/page.ts'
 import { call } from '../api/call.ts'
-import { Button, IconButton, Menu } from '../components/controls.tsx'
 import { useToasts } from '../components/feedback.tsx'
-import { Dialog, TextField } from '../components/forms.tsx'
 import { Icon } from '../components/icon.tsx'
 import { useClientTools } from '../memory/private/client-tools.ts'
 import { useWho } from '../shell/account.tsx'
-import { go, usePlace, useTitle } from '../shell/router.tsx'
+import { usePlace, useTitle } from '../shell/router.tsx'
 import { t } from '../strings/strings.ts'
 import { useVoice } from '../voice/use-voice.ts'
 import { VoiceBar } from '../voice/voice-controls.tsx'
@@ -15,10 +13,10 @@ import { SendChoiceContext } from './choices.tsx'
 import { Composer, newDraft } from './composer.tsx'
 import { ComposerOptions, usualConversation } from './composer-options.tsx'
 import { type Conversation, isWorking } from './conversation.ts'
-import { type ExportFormat, exportConversation } from './export-conversation.ts'
 import { ChatActionsProvider } from './message-actions.tsx'
 import { MessageList } from './message-list.tsx'
-import { refreshSessions, useSessions } from './sessions.tsx'
+import { SessionMenu } from './organize.tsx'
+import { useSessions } from './sessions.ts'
 import { useConversation } from './use-conversation.ts'
 import { useOutgoing } from './use-outgoing.ts'
 import { NoModelBanner, Welcome } from './welcome.tsx'
@@ -27,36 +25,6 @@ import { NoModelBanner, Welcome } from './welcome.tsx'
 const CallView = lazy(async () => ({ default: (await import('../voice/call-view.tsx')).CallView }))
 
 function ChatHeader({ session, isCutOff }: { session: PageSession; isCutOff: boolean }) {
-  const toasts = useToasts()
-  const [title, setTitle] = useState<string>()
-
-  async function rename(): Promise<void> {
-    await call('page.rename', { id: session.id, title: title ?? '' }).catch(toasts.failed)
-    setTitle(undefined)
-    refreshSessions()
-  }
-
-  async function pin(): Promise<void> {
-    await call('page.pin', { id: session.id, pinned: !session.is_pinned }).catch(toasts.failed)
-    refreshSessions()
-  }
-
-  async function exportAs(format: ExportFormat): Promise<void> {
-    const { id, title: shown, contact } = session
-    await exportConversation({ id, title: shown ?? contact }, format).catch(toasts.failed)
-  }
-
-  async function archive(): Promise<void> {
-    try {
-      await call('sessions.reset', { target: session.id })
-      toasts.done(t.chat.archived)
-      refreshSessions()
-      go('/')
-    } catch (error) {
-      toasts.failed(error)
-    }
-  }
-
   return (
     <header className="flex items-center gap-2 border-b border-line px-4 py-1.5">
       <h1 dir="auto" className="min-w-0 flex-1 truncate font-medium">
@@ -76,49 +44,7 @@ function ChatHeader({ session, isCutOff }: { session: PageSession; isCutOff: boo
       <span role="status" className="text-sm text-warn">
         {isCutOff && t.chat.connectionLostReconnecting}
       </span>
-      <Menu
-        trigger={
-          <IconButton label={t.chat.more}>
-            <Icon name="more" />
-          </IconButton>
-        }
-        items={[
-          { label: t.chat.rename, icon: 'edit', onSelect: () => setTitle(session.title ?? session.contact) },
-          {
-            label: session.is_pinned ? t.chat.unpin : t.chat.pin,
-            icon: 'pin',
-            onSelect: () => void pin(),
-          },
-          { label: t.chat.exportMarkdown, icon: 'arrow_down', onSelect: () => void exportAs('md') },
-          { label: t.chat.exportJson, icon: 'arrow_down', onSelect: () => void exportAs('json') },
-          {
-            label: t.chat.archive,
-            icon: 'archive',
-            onSelect: () => void archive(),
-            isDisabled: session.state === 'archived',
-          },
-        ]}
-      />
-      <Dialog isOpen={title !== undefined} onClose={() => setTitle(undefined)} title={t.chat.rename}>
-        <form
-          className="space-y-3"
-          onSubmit={(event) => {
-            event.preventDefault()
-            void rename()
-          }}
-        >
-          <TextField
-            label={t.common.title}
-            autoFocus
-            value={title ?? ''}
-            maxLength={200}
-            onChange={(event) => setTitle(event.target.value)}
-          />
-          <Button type="submit" kind="main">
-            {t.common.save}
-          </Button>
-        </form>
-      </Dialog>
+      <SessionMenu session={session} label={t.chat.more} />
     </header>
   )
 }

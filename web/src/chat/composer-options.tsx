@@ -8,7 +8,7 @@ import { useIsConnected } from '../models/connection.ts'
 import { formatNumber, formatPercent, formatUsd } from '../strings/format.ts'
 import { t } from '../strings/strings.ts'
 import type { Conversation } from './conversation.ts'
-import { refreshSessions } from './sessions.tsx'
+import { refreshSessions } from './sessions.ts'
 
 /** Chosen for a conversation that starts with the next message. */
 export interface NewConversation {

@@ -11,7 +11,7 @@ import { t } from '../strings/strings.ts'
 import { ReadAloud } from '../voice/voice-controls.tsx'
 import { insertIntoComposer } from './composer.tsx'
 import { type Conversation, isWorking, type MessageItem, type TurnItem } from './conversation.ts'
-import { refreshSessions } from './sessions.tsx'
+import { refreshSessions } from './sessions.ts'
 
 interface ChatActions {
   /** False while a reply is written, and where the conversation is over. */

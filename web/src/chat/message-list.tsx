@@ -1,5 +1,5 @@
 import { useVirtualizer } from '@tanstack/react-virtual'
-import { memo, useEffect, useLayoutEffect, useRef, useState } from 'react'
+import { memo, type RefObject, useEffect, useLayoutEffect, useRef, useState } from 'react'
 import { Button, classes, IconButton } from '../components/controls.tsx'
 import { Failure, RawOnError } from '../components/feedback.tsx'
 import { Icon } from '../components/icon.tsx'
@@ -8,6 +8,7 @@ import { usePlace } from '../shell/router.tsx'
 import { t } from '../strings/strings.ts'
 import { focusComposer } from './composer.tsx'
 import { askedBy, type Item, isOwnMessage, type MessageItem } from './conversation.ts'
+import { highlightWords } from './find.tsx'
 import { MessageActions } from './message-actions.tsx'
 import { MediaView, TurnView } from './turn-view.tsx'
 import type { OpenConversation } from './use-conversation.ts'
@@ -86,17 +87,21 @@ function MessageView(props: Omit<ItemViewProps, 'asked'> & { item: MessageItem }
 }
 
 /**
- * `/talk/<id>?turn=<turn>` leads to that turn, however far back it is: what was said before is read until it is there. Tells
- * where it is once, by `onFound`, and which one it is for as long as the address names it.
+ * `/talk/<id>?turn=<turn>` or `?message=<message>` leads to that place, however far back it is: what was said before is read
+ * until it is there. Tells where it is once, by `onFound`, and which one it is for as long as the address names it.
  */
-function useWantedTurn(opened: OpenConversation, onFound: (index: number) => void): string | null {
+function useWantedItem(opened: OpenConversation, onFound: (index: number) => void): string | null {
   const { path, query } = usePlace()
-  const wanted = query.get('turn')
+  const [turn, message] = [query.get('turn'), query.get('message')]
+  const wanted = message ?? turn
   const place = `${path} ${wanted}`
   const reached = useRef('')
   const [isReading, setIsReading] = useState(false)
   const { items } = opened.conversation
-  const index = wanted === null ? -1 : items.findIndex((item) => item.kind === 'turn' && item.id === wanted)
+  const index =
+    wanted === null
+      ? -1
+      : items.findIndex((item) => item.kind === (message === null ? 'turn' : 'message') && item.id === wanted)
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: once for each place, when enough of the conversation is there.
   useEffect(() => {
@@ -114,6 +119,36 @@ function useWantedTurn(opened: OpenConversation, onFound: (index: number) => voi
     }
   }, [place, index, opened.state, opened.hasEarlier, isReading])
   return wanted
+}
+
+/** `?word=<word>` of the address, as often as there are words: they are highlighted in the wanted item. */
+function useHighlight(scroller: RefObject<HTMLDivElement | null>, index: number, isDrawn: boolean): void {
+  const { path, query } = usePlace()
+  const words = query.getAll('word').join('\n')
+  const place = `${path} ${words} ${index}`
+  const reached = useRef('')
+  // biome-ignore lint/correctness/useExhaustiveDependencies: once more for each place.
+  useEffect(() => {
+    const box = scroller.current
+    if (words === '' || index < 0 || !isDrawn || !box) return
+    const row = box.querySelector(`[data-index="${index}"]`)
+    if (!row) return
+    const mark = () => highlightWords(row, words.split('\n'))
+    const first = mark()
+    // In a long reply, the words may be far below its beginning.
+    if (first && reached.current !== place) {
+      reached.current = place
+      const at = first.getBoundingClientRect().top - box.getBoundingClientRect().top
+      if (at < 0 || at > box.clientHeight - 40) box.scrollTop += at - box.clientHeight / 3
+    }
+    // Code and formulas are drawn again when their colors are known.
+    const observer = new MutationObserver(mark)
+    observer.observe(row, { childList: true, subtree: true, characterData: true })
+    return () => {
+      observer.disconnect()
+      highlightWords(null, [])
+    }
+  }, [place, isDrawn])
 }
 
 function askedText(items: readonly Item[], index: number): string {
@@ -153,10 +188,17 @@ export function MessageList(props: {
     items.findLastIndex(({ kind }) => kind === 'message'),
     0,
   )
-  const wantedTurn = useWantedTurn(opened, (index) => {
+  const wantedItem = useWantedItem(opened, (index) => {
     isAtEnd.current = false
     virtual.scrollToIndex(index, { align: 'start' })
   })
+
+  const wantedIndex = wantedItem === null ? -1 : items.findIndex(({ id }) => id === wantedItem)
+  useHighlight(
+    scroller,
+    wantedIndex,
+    virtual.getVirtualItems().some(({ index }) => index === wantedIndex),
+  )
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: whenever the content has grown.
   useLayoutEffect(() => {
@@ -259,11 +301,11 @@ export function MessageList(props: {
               >
                 <div
                   className={classes(
-                    'mx-auto max-w-3xl border-s-4 border-transparent ps-3 pe-4 aria-[current=location]:border-accent sm:ps-5 sm:pe-6',
+                    'mx-auto max-w-3xl border-s-4 border-transparent ps-3 pe-4 sm:ps-5 sm:pe-6',
                     // The line of actions under a message is the gap to the reply.
-                    item.kind === 'message' ? 'pb-1' : 'pb-5',
+                    item.kind === 'message' ? 'pb-1' : 'pb-5 aria-[current=location]:border-accent',
                   )}
-                  aria-current={item.kind === 'turn' && item.id === wantedTurn ? 'location' : undefined}
+                  aria-current={item.kind !== 'note' && item.id === wantedItem ? 'location' : undefined}
                 >
                   <ItemView
                     item={item}

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { groupOf } from './sessions.tsx'
+import { groupOf } from './sessions.ts'
 
 const now = new Date(2026, 5, 15, 9, 30)
 

@@ -6,7 +6,7 @@ import { useToasts } from '../components/feedback.tsx'
 import { Icon } from '../components/icon.tsx'
 import { go } from '../shell/router.tsx'
 import { t } from '../strings/strings.ts'
-import { refreshSessions } from './sessions.tsx'
+import { refreshSessions } from './sessions.ts'
 
 interface Suggestion {
   /** The inserted text. */

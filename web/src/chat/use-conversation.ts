@@ -50,6 +50,8 @@ export interface OpenConversation {
 }
 
 const pageSize = 400
+/** Earlier parts are read in larger steps: a search result may be far back. */
+const earlierSize = 1_000
 
 /**
  * A session, followed from its newest part. Events are rendered in batches and after user input, so that a fast stream never blocks
@@ -144,7 +146,7 @@ export function useConversation(sessionId: string | null, isNeeded: () => boolea
 
   const loadEarlier = useCallback(async () => {
     if (sessionId === null || before === null) return
-    const page = await call('page.turnEvents', { id: sessionId, limit: pageSize, before })
+    const page = await call('page.turnEvents', { id: sessionId, limit: earlierSize, before })
     if (shown.current !== sessionId) return
     all.current = [...page.events, ...all.current]
     setBefore(page.before)

@@ -7,7 +7,7 @@ import { t } from '../strings/strings.ts'
 import type { Draft } from './composer.tsx'
 import type { NewConversation } from './composer-options.tsx'
 import { type Conversation, isWorking, type MessageItem } from './conversation.ts'
-import { refreshSessions, titleNewSession } from './sessions.tsx'
+import { refreshSessions, titleNewSession } from './sessions.ts'
 
 /** A message that is not part of the conversation yet: being sent, or queued behind the running turn. */
 export interface Outgoing {

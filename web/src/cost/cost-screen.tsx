@@ -1,7 +1,7 @@
 import { type ReactNode, useMemo, useState } from 'react'
 import type { BudgetsReply, SpendingReply, SpentReply } from '../../../src/protocol/status.ts'
 import { type Input, useAnswer } from '../api/call.ts'
-import { useSessions } from '../chat/sessions.tsx'
+import { useSessions } from '../chat/sessions.ts'
 import { Button, classes } from '../components/controls.tsx'
 import { Empty, Failure, Notice } from '../components/feedback.tsx'
 import { SelectField } from '../components/forms.tsx'

@@ -1,7 +1,7 @@
 import { type ReactNode, useState } from 'react'
 import type { ListedModel, ModelsReply } from '../../../src/protocol/status.ts'
 import { call, useAnswer } from '../api/call.ts'
-import { useSessions } from '../chat/sessions.tsx'
+import { useSessions } from '../chat/sessions.ts'
 import { Badge, Button } from '../components/controls.tsx'
 import { Failure, useToasts } from '../components/feedback.tsx'
 import { type Choice, SelectField } from '../components/forms.tsx'

@@ -1,5 +1,5 @@
 import type { TraceReply, TraceSpan } from '../../../src/protocol/status.ts'
-import { useSessions } from '../chat/sessions.tsx'
+import { useSessions } from '../chat/sessions.ts'
 import { t } from '../strings/strings.ts'
 
 export interface PlacedSpan {

@@ -8,6 +8,7 @@ import { t } from '../strings/strings.ts'
 import {
   paletteKeys,
   screenLetters,
+  shownFile,
   showOverPage,
   useShortcuts,
   useShownOverPage,
@@ -109,17 +110,30 @@ const Palette = lazy(() =>
   ),
 )
 
+const FoundFile = lazy(() =>
+  import('./found-file.tsx').then(
+    ({ FoundFile }) => ({ default: FoundFile }),
+    () => ({ default: OutOfDate }),
+  ),
+)
+
 /** The dialogs that shortcuts open. */
 export function OverPage() {
   useShortcuts()
   const shown = useShownOverPage()
   const usesLetters = useUsesLetterKeys()
+  const file = shownFile()
   const close = () => showOverPage(null)
   return (
     <>
       {shown === 'palette' && (
         <Suspense fallback={null}>
           <Palette onClose={close} />
+        </Suspense>
+      )}
+      {shown === 'file' && file && (
+        <Suspense fallback={null}>
+          <FoundFile file={file} onClose={close} />
         </Suspense>
       )}
       <Dialog

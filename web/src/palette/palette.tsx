@@ -1,8 +1,10 @@
 import { Dialog } from 'radix-ui'
 import { type KeyboardEvent, type ReactNode, useCallback, useId, useMemo, useRef, useState } from 'react'
+import type { FoundReply } from '../../../src/protocol/search.ts'
 import { useAnswer } from '../api/call.ts'
 import { focusComposer } from '../chat/composer.tsx'
-import { useFoundPassages, useSessions } from '../chat/sessions.tsx'
+import { addressOf, addressOfSetting, kindIcons, labelledSettings, Marked, useFound } from '../chat/find.tsx'
+import { useSessions } from '../chat/sessions.ts'
 import { useSlashCommands } from '../chat/suggestions.tsx'
 import { classes } from '../components/controls.tsx'
 import { useToasts } from '../components/feedback.tsx'
@@ -12,7 +14,7 @@ import { go, usePlace } from '../shell/router.tsx'
 import { destinations, screens } from '../shell/screens.tsx'
 import { chooseTheme } from '../shell/theme.tsx'
 import { t } from '../strings/strings.ts'
-import { showOverPage } from './shortcuts.ts'
+import { showFoundFile, showOverPage } from './shortcuts.ts'
 
 interface Match {
   /** The more, the better. */
@@ -88,6 +90,12 @@ export interface PaletteEntry {
   icon: IconName
   /** Other words under which it is found. */
   words?: string
+  /** In place of the detail: the line around the words that were found. */
+  snippet?: FoundReply['snippet']
+  /** Its detail is not searched here: the daemon searches the whole text. */
+  isByTitle?: boolean
+  /** Of a conversation or setting: results of the daemon with the same address are left out. */
+  href?: string
   run(): void
 }
 
@@ -115,7 +123,7 @@ export function findEntries(entries: readonly PaletteEntry[], query: string): Fo
   const found = entries.flatMap((entry) => {
     const match = fuzzyMatch(query, entry.label)
     if (match) return [{ ...entry, places: match.places, score: match.score }]
-    return isAbout(entry, words) ? [{ ...entry, places: [], score: 0 }] : []
+    return !entry.isByTitle && isAbout(entry, words) ? [{ ...entry, places: [], score: 0 }] : []
   })
   if (words.length > 0) found.sort((one, other) => other.score - one.score)
   const groups = Map.groupBy(found, ({ group }) => group)
@@ -139,7 +147,7 @@ function PaletteList({ id, entries, active, onChoose }: PaletteListProps) {
   return (
     <div id={id} role="listbox" aria-label={t.palette.results}>
       {entries.map((entry, index) => {
-        const { group, label, detail, icon, places } = entry
+        const { group, label, detail, icon, places, snippet } = entry
         const isActive = index === active
         return (
           <div key={entry.id} role="presentation">
@@ -166,13 +174,24 @@ function PaletteList({ id, entries, active, onChoose }: PaletteListProps) {
               <span className="text-soft">
                 <Icon name={icon} size={16} />
               </span>
-              <span dir="auto" className={classes('truncate', detail && 'max-w-[60%] shrink-0')}>
-                {marked(label, places)}
-              </span>
-              {detail && (
-                <span dir="auto" className="min-w-0 flex-1 truncate text-soft">
-                  {detail}
+              {snippet?.text ? (
+                <span className="min-w-0 flex-1 py-1.5">
+                  {label && <span className="block truncate text-xs text-soft">{label}</span>}
+                  <span className="line-clamp-2" dir="auto">
+                    <Marked {...snippet} />
+                  </span>
                 </span>
+              ) : (
+                <>
+                  <span dir="auto" className={classes('truncate', detail && 'max-w-[60%] shrink-0')}>
+                    {marked(label, places)}
+                  </span>
+                  {detail && (
+                    <span dir="auto" className="min-w-0 flex-1 truncate text-soft">
+                      {detail}
+                    </span>
+                  )}
+                </>
               )}
             </div>
           </div>
@@ -205,8 +224,6 @@ function usePaletteEntries(onCommand: (line: string, takesMore: boolean) => void
   const { is_owner } = useWho()
   const sessions = useSessions()
   const commands = useAnswer('commands.list', {}).data?.commands
-  const blocks = useAnswer('finder.find', { kind: 'block', limit: 100 }).data?.found
-  const capabilities = useAnswer('capabilities.list', {}).data?.capabilities
 
   return useMemo(() => {
     const to = (path: string) => () => go(path)
@@ -224,6 +241,8 @@ function usePaletteEntries(onCommand: (line: string, takesMore: boolean) => void
         label: title ?? contact,
         detail: [state === 'archived' && t.chat.archivedLower, preview].filter(Boolean).join(' · '),
         icon: 'talk',
+        isByTitle: true,
+        href: `/talk/${id}`,
         run: to(`/talk/${id}`),
       })),
       Screens: [
@@ -244,22 +263,43 @@ function usePaletteEntries(onCommand: (line: string, takesMore: boolean) => void
         icon: 'send',
         run: () => onCommand(`/${name}`, usage.trim().includes(' ')),
       })),
-      Blocks: (blocks ?? []).map(({ name }) => ({
-        label: name,
-        icon: 'block',
-        run: to(`/blocks/${encodeURIComponent(name)}`),
-      })),
-      Capabilities: (capabilities ?? []).map(({ name, description }) => ({
-        label: name,
-        detail: description,
-        icon: 'tool',
-        run: to(`/capabilities/${encodeURIComponent(name)}`),
-      })),
+      [t.find.kinds.setting]: is_owner
+        ? labelledSettings.map(({ key, label }) => ({
+            label,
+            words: key.replaceAll(/[._]/g, ' '),
+            icon: 'gear',
+            href: addressOfSetting(key),
+            run: to(addressOfSetting(key)),
+          }))
+        : [],
     }
     return Object.entries(groups).flatMap(([group, entries]) =>
       entries.map((entry, index) => ({ ...entry, group, id: `${group}-${index}` })),
     )
-  }, [toasts, is_owner, sessions, commands, blocks, capabilities, onCommand])
+  }, [toasts, is_owner, sessions, commands, onCommand])
+}
+
+const resultsPerKind = 5
+
+/** A result of the daemon as an entry; nothing where the page has found the same by itself. */
+function resultEntry(found: FoundReply, own: readonly FoundEntry[]): FoundEntry[] {
+  const { kind, id, title, snippet, message } = found
+  const href = addressOf(found)
+  const group = t.find.kinds[kind]
+  if (kind === 'conversation' && own.some((entry) => entry.href === href)) return []
+  if (kind === 'setting' && own.some((entry) => entry.href === href)) return []
+  return [
+    {
+      id: `${kind} ${id} ${message?.id ?? message?.turn ?? ''}`,
+      group,
+      label: title,
+      icon: kindIcons[kind],
+      snippet,
+      places: [],
+      ...(href !== undefined && { href }),
+      run: () => (href === undefined ? showFoundFile(found) : go(href)),
+    },
+  ]
 }
 
 /** One field for everything. Text with a slash is a command, which runs in the open conversation. */
@@ -281,22 +321,16 @@ export function Palette({ onClose }: { onClose(): void }) {
   )
   const entries = usePaletteEntries(onCommand)
   const isLine = /^\/\S+\s/.test(query)
-  const passages = useFoundPassages(isLine ? '' : query)
+  const { found: results, isSearching } = useFound(isLine ? '' : query, { limit: resultsPerKind })
   const found = useMemo(() => {
     if (isLine) return []
-    const inside = passages.map(
-      ({ id, href, title, text }): FoundEntry => ({
-        id,
-        group: t.chat.inConversations,
-        label: title,
-        detail: text,
-        icon: 'talk',
-        places: [],
-        run: () => go(href),
-      }),
+    const own = findEntries(
+      // Without a query, a list of all settings would only be in the way.
+      query.trim() === '' ? entries.filter(({ group }) => group !== t.find.kinds.setting) : entries,
+      query,
     )
-    return [...findEntries(entries, query), ...inside]
-  }, [entries, passages, query, isLine])
+    return [...own, ...results.flatMap((one) => resultEntry(one, own))]
+  }, [entries, results, query, isLine])
   const chosen = Math.min(active, Math.max(found.length - 1, 0))
 
   function choose(index: number): void {
@@ -368,7 +402,9 @@ export function Palette({ onClose }: { onClose(): void }) {
               </p>
             )}
             <PaletteList id={listId} entries={found} active={chosen} onChoose={choose} />
-            {found.length === 0 && !isLine && <p className="px-2 py-6 text-center text-soft">{t.common.noResults}</p>}
+            {found.length === 0 && !isLine && (
+              <p className="px-2 py-6 text-center text-soft">{isSearching ? t.find.searching : t.common.noResults}</p>
+            )}
           </div>
         </Dialog.Content>
       </Dialog.Portal>

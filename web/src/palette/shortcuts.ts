@@ -1,4 +1,5 @@
 import { useEffect, useSyncExternalStore } from 'react'
+import type { FoundReply } from '../../../src/protocol/search.ts'
 import { go } from '../shell/router.tsx'
 
 const isApple = /Mac|iPhone|iPad/.test(globalThis.navigator?.platform ?? '')
@@ -80,7 +81,7 @@ export function useUsesLetterKeys(): boolean {
   }, usesLetterKeys)
 }
 
-type Shown = 'palette' | 'keys' | null
+type Shown = 'palette' | 'keys' | 'file' | null
 
 let shown: Shown = null
 const paletteListeners = new Set<() => void>()
@@ -90,7 +91,17 @@ export function showOverPage(next: Shown): void {
   for (const listener of paletteListeners) listener()
 }
 
-/** Which of the two dialogs is over the page. */
+let foundFile: FoundReply | undefined
+
+/** Shows the text of a file that was found. */
+export function showFoundFile(file: FoundReply): void {
+  foundFile = file
+  showOverPage('file')
+}
+
+export const shownFile = () => foundFile
+
+/** Which of the dialogs is over the page. */
 export function useShownOverPage(): Shown {
   return useSyncExternalStore(
     (listener) => {

@@ -1,6 +1,6 @@
 import { type FormEvent, useEffect, useState } from 'react'
 import { call, type Reply } from '../api/call.ts'
-import { useSessions } from '../chat/sessions.tsx'
+import { useSessions } from '../chat/sessions.ts'
 import { Button } from '../components/controls.tsx'
 import { Notice, useToasts } from '../components/feedback.tsx'
 import { SelectField, TextArea, TextField } from '../components/forms.tsx'

@@ -1,7 +1,7 @@
 import { useState } from 'react'
 import type { ListedScheduleReply, ScheduleRunReply } from '../../../src/protocol/schedules.ts'
 import { call, type Reply, useAnswer } from '../api/call.ts'
-import { useSessions } from '../chat/sessions.tsx'
+import { useSessions } from '../chat/sessions.ts'
 import { Badge, type BadgeKind, Button } from '../components/controls.tsx'
 import { Empty, Failure, Notice, useToasts } from '../components/feedback.tsx'
 import { Dialog } from '../components/forms.tsx'

@@ -1,4 +1,4 @@
-import { type FormEvent, type ReactNode, useCallback, useState } from 'react'
+import { type FormEvent, type ReactNode, useCallback, useEffect, useState } from 'react'
 import type { Setting } from '../../../src/protocol/status.ts'
 import { call, type Input, useAnswer } from '../api/call.ts'
 import { Button, CommandLine } from '../components/controls.tsx'
@@ -8,6 +8,7 @@ import { Section } from '../components/layout.tsx'
 import { refreshConnection } from '../models/connection.ts'
 import { useWho } from '../shell/account.tsx'
 import { formatList } from '../strings/format.ts'
+import { usePlace } from '../shell/router.tsx'
 import { t } from '../strings/strings.ts'
 
 /** Settings in the page: each field is saved by itself, and says if Familiar must be restarted. */
@@ -49,6 +50,8 @@ export function useSettings(onChanged?: () => void): { editor: Editor | null; no
     },
     [toasts, refresh, onChanged],
   )
+
+  useWantedSetting(data !== undefined)
 
   const find = (key: string): Setting | undefined => data?.settings.find((setting) => setting.key === key)
   const notice = (
@@ -98,6 +101,18 @@ export function RestartNotice({ names }: { names: readonly string[] }) {
   )
 }
 
+/** `?setting=<key>` in the address leads to a field: it is scrolled to, and its control has the focus. */
+export function useWantedSetting(isLoaded: boolean): void {
+  const { query } = usePlace()
+  const wanted = query.get('setting')
+  useEffect(() => {
+    if (!isLoaded || wanted === null) return
+    const field = document.querySelector(`[data-setting="${CSS.escape(wanted)}"]`)
+    field?.scrollIntoView({ block: 'center' })
+    field?.querySelector<HTMLElement>('input, select, textarea')?.focus()
+  }, [isLoaded, wanted])
+}
+
 interface FieldProps {
   editor: Editor
   name: string
@@ -124,22 +139,24 @@ export function ChoiceSetting({ editor, name, label, hint, choices }: FieldProps
   const place = editor.overriddenBy(name)
   const isKnown = choices.some((choice) => choice.value === value)
   return (
-    <SelectField
-      className="max-w-sm"
-      label={label}
-      hint={setByHint(place, hint)}
-      isDisabled={editor.isDisabled || place !== undefined}
-      choices={isKnown ? choices : [...choices, { value, label: t.options.byFile(value) }]}
-      value={value}
-      onChange={choose}
-    />
+    <div data-setting={name}>
+      <SelectField
+        className="max-w-sm"
+        label={label}
+        hint={setByHint(place, hint)}
+        isDisabled={editor.isDisabled || place !== undefined}
+        choices={isKnown ? choices : [...choices, { value, label: t.options.byFile(value) }]}
+        value={value}
+        onChange={choose}
+      />
+    </div>
   )
 }
 
 export function SwitchSetting({ editor, name, label }: FieldProps) {
   const [isOn, choose] = usePending(editor, name, editor.valueOf(name) === true)
   return (
-    <label className="flex min-h-9 items-center gap-2">
+    <label data-setting={name} className="flex min-h-9 items-center gap-2">
       <input
         type="checkbox"
         disabled={editor.isDisabled}
@@ -169,7 +186,7 @@ export function TextSetting(props: FieldProps & { isNumber?: boolean; placeholde
   }
 
   return (
-    <form className="flex max-w-sm items-end gap-2" onSubmit={(event) => void submit(event)}>
+    <form data-setting={name} className="flex max-w-sm items-end gap-2" onSubmit={(event) => void submit(event)}>
       <TextField
         className="flex-1"
         label={label}

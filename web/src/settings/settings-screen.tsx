@@ -8,7 +8,7 @@ import { Rich, Screen, Section, When } from '../components/layout.tsx'
 import { KeyList } from '../palette/over-page.tsx'
 import { setUsesLetterKeys, useUsesLetterKeys } from '../palette/shortcuts.ts'
 import { signOut, useWho } from '../shell/account.tsx'
-import { usePlace } from '../shell/router.tsx'
+import { usePlace, useQueryValue } from '../shell/router.tsx'
 import { chooseTheme, type Theme, useTheme } from '../shell/theme.tsx'
 import { formatList, formatNumber } from '../strings/format.ts'
 import { chooseLanguage, languageFor, languages, storedLanguage } from '../strings/locale.ts'
@@ -177,7 +177,7 @@ function SettingRow({ setting }: { setting: Setting }) {
 /** Everything that is configured, to be read: only some of it can be changed in the page (SEC-4a). */
 function ConfigurationTab() {
   const { data, error, refresh } = useAnswer('home.settings', {})
-  const [query, setQuery] = useState('')
+  const [query, setQuery] = useQueryValue('setting')
   const [onlySet, setOnlySet] = useState(false)
   if (error) return <Failure error={error} onRetry={refresh} />
   if (!data) return <p className="breathing text-soft">{t.common.loading}</p>

@@ -1,6 +1,6 @@
 import { Component, type ReactNode, Suspense, useEffect, useRef, useState } from 'react'
 import { ChatScreen } from '../chat/chat-screen.tsx'
-import { SessionList } from '../chat/sessions.tsx'
+import { SessionList } from '../chat/session-list.tsx'
 import { Button, classes, IconButton } from '../components/controls.tsx'
 import { Empty, Notice } from '../components/feedback.tsx'
 import { Icon } from '../components/icon.tsx'

@@ -1,4 +1,5 @@
 import { chatStrings, composer, resultFiles, toolCalls, toolTitles, voiceStrings } from './en-chat.ts'
+import { findStrings, organizeStrings } from './en-find.ts'
 import {
   commitmentStrings,
   factStrings,
@@ -117,6 +118,8 @@ export const en = {
   storage,
   privateNotes,
   notes,
+  find: findStrings,
+  organize: organizeStrings,
   tools: toolStrings,
   builtTools,
   builds: buildStrings,
