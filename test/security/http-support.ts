@@ -20,6 +20,7 @@ import { createRemoveUser } from '../../src/daemon/remove-user.ts'
 import { createSchedules } from '../../src/daemon/scheduler/create-schedules.ts'
 import { createToolTriggers } from '../../src/daemon/scheduler/tool-triggers.ts'
 import type { RunTool, TriggeredTool } from '../../src/daemon/scheduler/trigger-runs.ts'
+import { createSearch } from '../../src/daemon/search.ts'
 import { createSetupDesk } from '../../src/daemon/setup-desk.ts'
 import type { SharedPlace } from '../../src/fleet/shared-files.ts'
 import { createHttpApp } from '../../src/http/app.ts'
@@ -41,6 +42,8 @@ import { createAccessTokens, createRateLimiter, localTokenId, type MadeToken } f
 import { allowsTool, type Users } from '../../src/security/users.ts'
 import { createVault } from '../../src/security/vault.ts'
 import { createClientContexts } from '../../src/tools/client-context.ts'
+import { createFileTexts } from '../../src/tools/files/file-texts.ts'
+import { createFinders } from '../../src/tools/files/finders.ts'
 import { openAssets } from '../../src/tools/files/open-assets.ts'
 import { createMcpLogins } from '../../src/tools/mcp/login.ts'
 import { createMcpTools } from '../../src/tools/mcp/mcp-tools.ts'
@@ -301,8 +304,25 @@ export async function serveFamiliar(
     clock,
     ids: createIds(clock),
   })
+  const finders = createFinders({
+    rootsOf: (user) => (user === userId ? [join(familiar.home, 'workspace')] : []),
+    closed: [familiar.home],
+    labelsOf: async () => [],
+    clock,
+  })
+  const search = createSearch({
+    ...familiar,
+    memories: familiar.memory.memories,
+    files: familiar.memory.files,
+    texts: createFileTexts({ finders, assets: assets.assets, clock }),
+    tools: catalogOfPlan(contractTools.catalog, (user, name) => allowsTool(users.planOf(user), name)),
+    capabilities: capabilities.capabilities,
+    schedules,
+    settings: () => [{ key: 'zanzibar.setting' }],
+  })
   const http = createHttpApp({
     page,
+    search,
     observation: {
       telemetry: options.telemetry ?? createSilentTelemetry(),
       health: { isReady: options.isReady ?? (async () => true) },
@@ -450,6 +470,7 @@ export async function serveFamiliar(
       await mcp.close()
       await skills.close()
       await imageFetch.close()
+      await finders.close()
       await familiar.close()
     },
   }

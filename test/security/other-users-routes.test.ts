@@ -1,3 +1,5 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { userTables } from '../../src/security/users.ts'
@@ -31,6 +33,11 @@ interface Owned {
   schedule: string
   item: string
   user: string
+  folder: string
+  /** A session that was deleted. */
+  deleted: string
+  /** A file that the owner's own search has found. */
+  file: string
 }
 
 type Attempt = [path: string, call: Partial<Call>, status: number]
@@ -265,6 +272,28 @@ function attemptsWith(of: Owned): Record<string, Attempt[]> {
     'GET /api/v1/sessions/:id/cards/:call': onSession('cards/call-1', 'GET'),
     'GET /api/v1/sessions/:id/media/:hash': onSession(`media/${'a'.repeat(64)}`, 'GET'),
     'GET /api/v1/sessions/:id/media/:hash/text': onSession(`media/${'a'.repeat(64)}/text`, 'GET'),
+    'GET /api/v1/folders': [get(`${v1}/folders`, 200)],
+    'POST /api/v1/folders': [post(`${v1}/folders`, { name: 'Mine' }, 201)],
+    'PUT /api/v1/folders/:id': [put(`${v1}/folders/${of.folder}`, { name: 'Mine too' }, 404)],
+    'DELETE /api/v1/folders/:id': [drop(`${v1}/folders/${of.folder}`, 404)],
+    'PUT /api/v1/sessions/folder': [
+      put(`${v1}/sessions/folder`, { sessions: [of.session], folder: null }, 404),
+      put(`${v1}/sessions/folder`, { sessions: [of.contact], folder: of.folder }, 404),
+    ],
+    'POST /api/v1/sessions/archive': [post(`${v1}/sessions/archive`, { sessions: [of.session] }, 404)],
+    'POST /api/v1/sessions/unarchive': [post(`${v1}/sessions/unarchive`, { sessions: [of.contact] }, 404)],
+    'POST /api/v1/sessions/delete': [post(`${v1}/sessions/delete`, { sessions: [of.session] }, 404)],
+    'POST /api/v1/sessions/restore': [post(`${v1}/sessions/restore`, { sessions: [of.deleted] }, 404)],
+    'GET /api/v1/sessions/deleted': [get(`${v1}/sessions/deleted`, 200)],
+    'GET /api/v1/sessions/export': [
+      get(`${v1}/sessions/export?sessions=${of.session}&format=html`, 404),
+      get(`${v1}/sessions/export?sessions=${of.contact}`, 404),
+    ],
+    'GET /api/v1/search': [
+      get(`${v1}/search?q=zanzibar`, 200),
+      get(`${v1}/search?q=zanz&typing=true&kinds=message,memory,file,tool,setting`, 200),
+    ],
+    'GET /api/v1/search/files/:id': [get(`${v1}/search/files/${of.file}`, 404)],
     'GET /api/v1/openapi.json': [get(`${v1}/openapi.json`, 200)],
   }
 }
@@ -310,6 +339,15 @@ describe('data of one user', () => {
     await users.add({ name: 'zanzibar-zoe', tier: 'jive' })
     const ben = await users.add({ name: 'ben', tier: 'jive', scope: 'owner' })
     token = ben.made.token
+    const ask = (path: string, body?: object) =>
+      served.call({ path: `/api/v1/${path}`, token: owner.token, ...(body && { body }) })
+    const folder = await ask('folders', { name: 'Zanzibar' })
+    const gone = await familiar.say('I left Zanzibar', { contact: 'zanzibar-gone' })
+    await ask('sessions/delete', { sessions: [gone.sessionId] })
+    const workspace = join(familiar.home, 'workspace')
+    mkdirSync(workspace, { recursive: true })
+    writeFileSync(join(workspace, 'spice.txt'), 'Cloves from Zanzibar')
+    const files = (await ask('search?q=zanzibar&kinds=file')).json as { found?: { id: string }[] }
     mine = {
       session: sessionId,
       contact: 'zanzibar',
@@ -322,8 +360,12 @@ describe('data of one user', () => {
       schedule: String(scheduled.json.id),
       item: await putOut(served, 'Greetings from Zanzibar'),
       user: 'zanzibar-zoe',
+      folder: String(folder.json.id),
+      deleted: gone.sessionId,
+      file: files.found?.[0]?.id ?? '',
     }
     await familiar.learning.idle()
+    await familiar.messages.idle()
   })
   afterAll(async () => {
     asking.abort()

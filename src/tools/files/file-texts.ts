@@ -92,8 +92,9 @@ export function createFileTexts(dependencies: {
     async search(query: { userId: string; words: string; limit: number; isTyping: boolean }): Promise<FoundFile[]> {
       const { userId, words, limit, isTyping } = query
       const byName = await finders.find({ userId, kind: 'file', query: words, limit })
+      const sought = words.toLowerCase().split(/\s+/)
       const files = new Map<string, FoundFile>()
-      for (const file of byName.found) files.set(file.reference, found(userId, file, '', []))
+      for (const file of byName.found) files.set(file.reference, found(userId, file, '', sought))
       if (files.size < limit) {
         const isWanted = hasEveryWord(words, { isTyping })
         const find = createMatcher(words, { isTyping })

@@ -215,24 +215,22 @@ function SelectionBar({ chosen, onDone }: { chosen: readonly PageSession[]; onDo
     if (isDone) onDone()
   }
   return (
-    <div role="toolbar" aria-label={t.organize.select} className="flex items-center gap-0.5 rounded-lg bg-ground ps-2">
-      <span className="min-w-0 flex-1 truncate text-sm" role="status">
-        {t.organize.selected(ids.length)}
-      </span>
-      {actions.map(({ label, icon, run }) => (
-        <IconButton
-          key={label}
-          label={label}
-          className="size-8! pointer-coarse:size-10!"
-          disabled={isEmpty}
-          onClick={run}
-        >
-          <Icon name={icon} size={16} />
+    <div role="toolbar" aria-label={t.organize.select} className="rounded-lg bg-ground ps-2">
+      <div className="flex items-center">
+        <span className="min-w-0 flex-1 text-sm" role="status">
+          {t.organize.selected(ids.length)}
+        </span>
+        <IconButton label={t.common.cancel} onClick={onDone}>
+          <Icon name="close" size={16} />
         </IconButton>
-      ))}
-      <IconButton label={t.common.cancel} className="size-8! pointer-coarse:size-10!" onClick={onDone}>
-        <Icon name="close" size={16} />
-      </IconButton>
+      </div>
+      <div className="-ms-2 flex justify-between">
+        {actions.map(({ label, icon, run }) => (
+          <IconButton key={label} label={label} className="pointer-coarse:size-11!" disabled={isEmpty} onClick={run}>
+            <Icon name={icon} size={16} />
+          </IconButton>
+        ))}
+      </div>
       <MoveDialog sessions={opened === 'move' ? chosen : undefined} onClose={close} />
       <ExportDialog sessions={opened === 'export' ? chosen : undefined} onClose={close} />
     </div>

@@ -63,7 +63,7 @@ function SideList() {
         {agent_name}
       </Link>
       <PaletteButton />
-      <div className="min-h-0 flex-1 overflow-y-auto">
+      <div className="-mx-1 min-h-0 flex-1 overflow-y-auto px-1">
         <SessionList />
       </div>
       <ul className="shrink-0 border-t border-line pt-2">
