@@ -187,7 +187,7 @@ export function createLearning(dependencies: {
           logger.info('a closed session is not consolidated', { session: session.id, reason: outcome.message })
       })
     },
-    /** Its passages are copies of what was said, so they go with it. What was learned from it stays. Returns at once. */
+    /** Its passages are copies of what was said, so they go with it. Facts learned from it stay. Returns at once. */
     afterDelete({ id, userId }: SessionId) {
       later({ id, userId }, 'drop', () => index.dropAll(userId, id))
     },

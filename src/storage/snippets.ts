@@ -1,7 +1,7 @@
 import { foldLetters, isUnspaced, porterStem, toQueryWords, toSearchable, toTokens, wordBeingTyped } from './words.ts'
 
 /** Part of a text, from `start` up to `end`. */
-export type Mark = [start: number, end: number]
+type Mark = [start: number, end: number]
 
 export interface Snippet {
   /** One line, with an ellipsis where something was left out. */

@@ -32,7 +32,7 @@ describe.skipIf(whyNoPostgres() !== undefined)('full text on both engines', () =
             const [here, there] = [await sqlite.textSearch.search(asked), await postgres.textSearch.search(asked)]
             expect(there.map(({ id }) => id)).toEqual(here.map(({ id }) => id))
             for (const [index, { score }] of there.entries()) expect(score).toBeCloseTo(here[index]?.score ?? 0, 5)
-            // The last word is cut, as it is while somebody types.
+            // The last word is cut, as it is while a user types.
             const typed = { ...asked, words: question.slice(0, -1), isEveryWord: true, isTyping: true }
             const [typedHere, typedThere] = [
               await sqlite.textSearch.search(typed),

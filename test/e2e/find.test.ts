@@ -112,7 +112,7 @@ describe('search', () => {
     expect(await find('canoe', '&kinds=memory')).toEqual([])
   })
 
-  it('MEM-14 FIND-1 what is forgotten everywhere is found no more', async () => {
+  it('MEM-14 FIND-1 forgotten text is no longer found', async () => {
     await familiar.chat('My neighbor Zebulon plays chess', { session: 'one' })
     expect(await find('zebulon')).not.toEqual([])
     expect(await run(['forget', '--everything', 'Zebulon', '--yes'], { home: familiar.home })).toMatchObject({

@@ -21,10 +21,9 @@ const highlighted = (page: Page) =>
   page.evaluate("[...(CSS.highlights.get('found') ?? [])].map(String)") as Promise<string[]>
 
 async function isInView(place: Locator): Promise<boolean> {
-  return place.evaluate((element) => {
-    const box = element.getBoundingClientRect()
-    return box.bottom > 0 && box.top < innerHeight
-  })
+  const box = await place.boundingBox()
+  const height = place.page().viewportSize()?.height ?? 0
+  return box !== null && box.y + box.height > 0 && box.y < height
 }
 
 describePage('finding', () => {

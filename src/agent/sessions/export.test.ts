@@ -113,7 +113,7 @@ describe('exported conversations', () => {
     add({ ...of, type: 'message_received', messageId: 'm', text: 'Hello', ...received })
     add({ ...of, type: 'tool_started', callId: 'c', name: 'web_search', input: {}, effect: 'idempotent' })
     add({ ...of, type: 'tool_finished', callId: 'c', name: 'web_search', text: 'secret output', isError: false })
-    const ended = { outcome: 'completed', question: null, toolCalls: [] } as const
+    const ended = { outcome: 'completed' as const, question: null, toolCalls: [] }
     add({ ...of, type: 'turn_ended', text: 'Hi', deliver: true, ...ended })
     add({ ...of, type: 'turn_ended', text: 'NO_REPLY', deliver: false, ...ended })
     expect(told.messages.map(({ role, text, tools }) => [role, text, tools])).toEqual([

@@ -12,7 +12,7 @@ interface ExportedMessage {
   role: 'user' | 'assistant'
   at: string
   text: string
-  /** What sent it, if it was not the user. */
+  /** The source of a message that the user did not write. */
   source?: string
   attachments?: string[]
   tools?: string[]
@@ -65,7 +65,7 @@ export function createTranscript(title: string) {
 }
 
 export interface ExportNames {
-  /** Who wrote the messages, and who the replies. */
+  /** The authors of the messages and of the replies. */
   user: string
   agent: string
 }

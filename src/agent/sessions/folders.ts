@@ -103,7 +103,7 @@ export const restorableDays = 30
 const sessionsPerPurge = 20
 
 /**
- * Removes conversations for good that were deleted long ago, with the work of their sub-agents. What was remembered from
+ * Removes conversations for good that were deleted long ago, with the work of their sub-agents. Facts learned from
  * them, the audit trail and costs stay. Returns their number.
  */
 export async function purgeDeleted(database: Database, now: number): Promise<number> {

@@ -83,7 +83,7 @@ export function createMessageIndex(dependencies: {
   }
 
   return {
-    /** What was said before the index existed, or before a crash, newest conversations first. Returns at once. */
+    /** Indexes messages from before the index or a crash, newest conversations first. Returns at once. */
     recover(): void {
       working = working.then(async () => {
         for (;;) {
@@ -171,7 +171,7 @@ async function indexNext(database: Database, writer: Writer, sessionId: string):
 
 const indexedTypes: ReadonlySet<string> = new Set(['message_received', 'tool_finished', 'turn_ended'])
 
-/** What the page shows of it as said. */
+/** The words that the page shows as said. */
 function textIn(event: LoggedEvent): string {
   if (event.type === 'message_received') return event.text
   if (event.type === 'tool_finished') return event.says ?? ''

@@ -35,7 +35,7 @@ export function createOrganizeRoutes(dependencies: HttpDependencies, page: HttpP
     return transcript.conversation
   }
 
-  /** Small pictures up to a sum. What is missing is named in the file. */
+  /** Small pictures up to a sum. The others are named in the file. */
   async function readPictures(exported: readonly ExportedConversation[]): Promise<Map<string, Uint8Array>> {
     const data = new Map<string, Uint8Array>()
     let left = maxPictures

@@ -4,7 +4,7 @@ import { createMatcher, formsIn, hasEveryWord, type Snippet, snippetOf } from '.
 import type { Finders } from './finders.ts'
 import type { Assets } from './open-assets.ts'
 
-/** What a search of texts reads at most, the files nearest to the root of the workspace first. */
+/** The limits of a search of texts. Files near the root of the workspace come first. */
 const maxFiles = 1_000
 const maxCharacters = 200_000
 const maxInAll = 20_000_000

@@ -7,7 +7,7 @@ import { t } from '../strings/strings.ts'
 const debounceMs = 120
 
 /**
- * What the daemon finds while the user types, with the query that it belongs to. Earlier results stay until new ones
+ * The results of the daemon while the user types. Earlier results stay until new ones
  * come, so that the list does not flicker.
  */
 export function useFound(query: string, options: { kinds?: readonly SearchKind[]; limit: number }) {

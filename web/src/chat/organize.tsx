@@ -11,7 +11,7 @@ import { go } from '../shell/router.tsx'
 import { t } from '../strings/strings.ts'
 import { refreshSessions, useFolders } from './sessions.ts'
 
-/** What can be done with conversations, one or several; each reports its result and offers the way back. */
+/** The actions on one or several conversations. Each reports its result and offers an undo. */
 export function useOrganize() {
   const toasts = useToasts()
 

@@ -102,7 +102,7 @@ export function RestartNotice({ names }: { names: readonly string[] }) {
 }
 
 /** `?setting=<key>` in the address leads to a field: it is scrolled to, and its control has the focus. */
-export function useWantedSetting(isLoaded: boolean): void {
+function useWantedSetting(isLoaded: boolean): void {
   const { query } = usePlace()
   const wanted = query.get('setting')
   useEffect(() => {
