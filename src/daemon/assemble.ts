@@ -239,6 +239,13 @@ export async function assemble(
     answerApproval: (answer) => recovery.promise.then(() => conversations.answerApproval(answer)),
   }
   const agentName = () => config().agent.name
+  /** Here, or at another daemon of the fleet. */
+  function onAnyWrite(listener: () => void): () => void {
+    const unfollow = [onWrite(listener), fleet.onElsewhere(listener)]
+    return () => {
+      for (const stop of unfollow) stop()
+    }
+  }
   const mcpServer = createLazyMcp({
     ...parts,
     name: agentName(),
@@ -248,16 +255,11 @@ export async function assemble(
     skills: workspace.skills,
     assets: workspace.assets,
     allowsTool: mayUse,
-    onWrite(listener) {
-      const unfollow = [onWrite(listener), fleet.onElsewhere(listener)]
-      return () => {
-        for (const stop of unfollow) stop()
-      }
-    },
+    onWrite: onAnyWrite,
   })
   const imageFetch = createGuardedFetch({ maxBytes: atStart.http.maxAttachmentBytes })
   components.add({ stop: imageFetch.close })
-  const page = createPageService({ ...parts, links, agentName, commandLine, baseUrl })
+  const page = createPageService({ ...parts, builds, links, agentName, commandLine, baseUrl, onWrite: onAnyWrite })
   const startedAt = clock.now()
   const search = createSearch({
     ...core,

@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url'
 import type { Folders } from '../agent/sessions/folders.ts'
 import type { SessionViews } from '../agent/sessions/open-sessions.ts'
 import type { Monitor } from '../base/telemetry/monitor.ts'
+import { createNotices } from '../http/notices.ts'
 import type { HttpPage, PageFiles } from '../http/page.ts'
 import { createSignedInBrowsers, type OneTimeLinks } from '../security/sign-in.ts'
 import type { Users } from '../security/users.ts'
@@ -15,17 +16,18 @@ const signInMinutes = 10
 const places = ['../page', '../../.runtime/page'].map((place) => fileURLToPath(new URL(place, import.meta.url)))
 
 export function createPageService(
-  dependencies: Pick<Essentials, 'database' | 'clock' | 'ids'> & {
-    links: OneTimeLinks
-    views: SessionViews
-    folders: Folders
-    monitor: Pick<Monitor, 'current'>
-    users: Pick<Users, 'list' | 'named'>
-    agentName(): string
-    commandLine(words: string): string
-    /** The address for a browser. Known once it listens. */
-    baseUrl(): string
-  },
+  dependencies: Pick<Essentials, 'database' | 'clock' | 'ids'> &
+    Omit<Parameters<typeof createNotices>[0], 'views'> & {
+      links: OneTimeLinks
+      views: SessionViews
+      folders: Folders
+      monitor: Pick<Monitor, 'current'>
+      users: Pick<Users, 'list' | 'named'>
+      agentName(): string
+      commandLine(words: string): string
+      /** The address for a browser. Known once it listens. */
+      baseUrl(): string
+    },
 ): HttpPage {
   const { links, views, folders, monitor, users, agentName, commandLine, baseUrl } = dependencies
   const files = findFiles()
@@ -38,6 +40,7 @@ export function createPageService(
     },
     views,
     folders,
+    notices: createNotices(dependencies),
     runningSessions: () => new Set(monitor.current().turns.map(({ sessionId }) => sessionId)),
     agentName,
     commandLine,

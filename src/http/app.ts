@@ -32,6 +32,7 @@ import {
   observeRequests,
 } from './dependencies.ts'
 import { addGuards, createBodyLoadGuard, type GuardName, guardNames, routeGuards, signedCallOf } from './guards.ts'
+import { createNoticeRoutes } from './notices.ts'
 import { openAiErrors, openAiPaths } from './openai/client-list.ts'
 import { createOpenAiRoutes } from './openai/openai-routes.ts'
 import { commonHeaders, errorReply, errorReplyFor, jsonReply } from './replies.ts'
@@ -118,6 +119,7 @@ export function createHttpApp(
     ...(dependencies.page ? createTalkRoutes(dependencies, dependencies.page) : []),
     ...(dependencies.page ? createOrganizeRoutes(dependencies, dependencies.page) : []),
     ...(dependencies.search ? createFindRoutes(dependencies.search) : []),
+    ...(dependencies.page ? createNoticeRoutes(dependencies.page.notices, streamReply) : []),
     // Cards of tools that were run outside a conversation.
     ...(dependencies.page
       ? [handle(pageApi.page.cardDocument, ({ body }) => ({ document: frameDocument(body) }))]

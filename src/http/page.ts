@@ -2,6 +2,7 @@ import { gzipSync } from 'node:zlib'
 import type { Folders } from '../agent/sessions/folders.ts'
 import type { SessionViews } from '../agent/sessions/open-sessions.ts'
 import type { SignedInBrowsers } from '../security/sign-in.ts'
+import type { Notices } from './notices.ts'
 
 /** The built page: every file under its path, `/index.html` among them. */
 export interface PageFiles {
@@ -46,6 +47,7 @@ export interface HttpPage {
   signInLink(userId: string): Promise<{ url: string; minutes: number }>
   views: SessionViews
   folders: Folders
+  notices: Notices
   /** The sessions with a running turn. */
   runningSessions(): ReadonlySet<string>
   agentName(): string

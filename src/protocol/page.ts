@@ -127,7 +127,41 @@ export const branchesReplySchema = z.object({
 })
 export type MessageBranches = Wire<typeof branchesReplySchema>['branches'][number]
 
+export const noticeKinds = [
+  'approval',
+  'question',
+  'build_ready',
+  'build_failed',
+  'schedule',
+  'reply',
+  'reply_failed',
+] as const
+
+const noticeSchema = z.object({
+  /** The same for as long as the notice exists. */
+  id: z.string(),
+  kind: z.enum(noticeKinds),
+  /** The conversation or the tool. */
+  title: z.string(),
+  /** The question, or the first words of the reply; empty in a private conversation. */
+  text: z.string(),
+  /** The conversation in which it is answered or read; null for a build. */
+  sessionId: z.string().nullable(),
+  buildId: z.string().nullable(),
+  at: time,
+})
+export type Notice = Wire<typeof noticeSchema>
+export const noticesReplySchema = z.object({
+  /** Newest first. One that is answered, read or expired is gone. */
+  notices: z.array(noticeSchema),
+})
+
 export const page = {
+  notices: operation(
+    'GET /api/v1/page/notices',
+    'List open questions and unread results. As a stream: the list (`notices`) now and after each change, and `sessions` when the list of sessions changed.',
+    { scope: 'read', reply: noticesReplySchema, events: true },
+  ),
   sessions: operation('GET /api/v1/page/sessions', 'List sessions with their title, preview and unread state.', {
     scope: 'read',
     reply: pageSessionsReplySchema,

@@ -69,6 +69,7 @@ describe('the routes of clients', () => {
       'GET /api/v1/openapi.json read - 200',
       'GET /api/v1/outbox read - 200',
       'GET /api/v1/outbox/:id read - 200',
+      'GET /api/v1/page/notices read - 200',
       'GET /api/v1/page/sessions read - 200',
       'GET /api/v1/permissions read - 200',
       'GET /api/v1/runs read - 200',

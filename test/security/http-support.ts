@@ -296,6 +296,7 @@ export async function serveFamiliar(
   })
   const page = createPageService({
     ...familiar,
+    builds: capabilities.capabilities.builds,
     links,
     users,
     agentName: () => 'Familiar',

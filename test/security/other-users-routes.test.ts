@@ -260,6 +260,7 @@ function attemptsWith(of: Owned): Record<string, Attempt[]> {
     'GET /api/v1/who': [get(`${v1}/who`, 200)],
     'POST /api/v1/local/sign-in-link': [post(`${v1}/local/sign-in-link`, {}, 403)],
     'POST /api/v1/messages': [post(`${v1}/messages`, message, 404)],
+    'GET /api/v1/page/notices': [get(`${v1}/page/notices`, 200)],
     'GET /api/v1/page/sessions': [get(`${v1}/page/sessions`, 200)],
     'GET /api/v1/sessions/:id/turn-events': onSession('turn-events', 'GET'),
     'PUT /api/v1/sessions/:id/read': [put(`${v1}/sessions/${of.session}/read`, { seq: 1 }, 404)],

@@ -222,7 +222,7 @@ function isSaid(event: LoggedEvent): event is Extract<LoggedEvent, { type: 'mess
 }
 
 /** A line for a list: without the marks of Markdown and the citations, which say nothing there. */
-function oneLine(text: string, most: number): string {
+export function oneLine(text: string, most: number): string {
   const plain = text.replaceAll(/\s*\[memory:[0-9a-f-]+\]/g, '').replaceAll(/\*\*|__|`|^(?:#{1,6}|>) /gm, '')
   const line = plain.replaceAll(/\s+/g, ' ').trim()
   return line.length <= most ? line : `${cutText(line, most - 1).trimEnd()}…`
