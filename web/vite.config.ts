@@ -1,6 +1,7 @@
+import { createHash } from 'node:crypto'
 import tailwindcss from '@tailwindcss/vite'
 import react from '@vitejs/plugin-react'
-import { defineConfig, type Plugin } from 'vite'
+import { build, defineConfig, type Plugin } from 'vite'
 import { en } from './src/strings/en.ts'
 import { type Language, languages } from './src/strings/locale.ts'
 import { differences } from './src/strings/shape.ts'
@@ -12,6 +13,43 @@ const onlyWoff2: Plugin = {
   transform: {
     filter: { id: /katex\.min\.css/ },
     handler: (css) => css.replaceAll(/,url\([^)]+\.(?:woff|ttf)\) format\("(?:woff|truetype)"\)/g, ''),
+  },
+}
+
+/** Files without a hash in their names that the page shows before anything else. */
+const plainFiles = ['/icon.svg', '/manifest.webmanifest']
+
+/**
+ * The service worker is one file at the root, built last: it lists the files of the first load and has the version of the page,
+ * so that each new page is a new worker.
+ */
+const serviceWorker: Plugin = {
+  name: 'service-worker',
+  apply: 'build',
+  async writeBundle({ dir }, bundle) {
+    const html = bundle['index.html']
+    if (html?.type !== 'asset' || dir === undefined) throw new Error('The page has no index.html.')
+    const text = String(html.source)
+    const first = Object.keys(bundle).filter((name) => name !== 'index.html' && text.includes(name))
+    await build({
+      configFile: false,
+      root: import.meta.dirname,
+      publicDir: false,
+      logLevel: 'warn',
+      define: {
+        __PAGE_VERSION__: JSON.stringify(createHash('sha256').update(text).digest('hex').slice(0, 16)),
+        __FIRST_FILES__: JSON.stringify([...first.map((name) => `/${name}`), ...plainFiles]),
+      },
+      build: {
+        outDir: dir,
+        emptyOutDir: false,
+        target: 'es2022',
+        rolldownOptions: {
+          input: 'src/offline/service-worker.ts',
+          output: { format: 'iife', entryFileNames: 'sw.js' },
+        },
+      },
+    })
   },
 }
 
@@ -51,7 +89,7 @@ async function incompleteLanguages(): Promise<Language[]> {
 
 // Nothing is inlined: the page's policy allows neither scripts nor styles but those that the daemon serves.
 export default defineConfig(async () => ({
-  plugins: [onlyWoff2, preloadApp, react(), tailwindcss()],
+  plugins: [onlyWoff2, preloadApp, react(), tailwindcss(), serviceWorker],
   define: { INCOMPLETE_LANGUAGES: JSON.stringify(await incompleteLanguages()) },
   build: {
     target: 'es2023',

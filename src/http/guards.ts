@@ -210,8 +210,8 @@ const policy = Object.entries({
   'base-uri': `'none'`,
   'frame-ancestors': `'none'`,
   'require-trusted-types-for': `'script'`,
-  // For the frames of cards and two workers, each made once: a second policy of that name is refused.
-  'trusted-types': 'familiar-card familiar-layout familiar-highlight',
+  // For the frames of cards and three workers, each made once: a second policy of that name is refused.
+  'trusted-types': 'familiar-card familiar-layout familiar-highlight familiar-worker',
 })
   .map(([name, value]) => `${name} ${value}`)
   .join('; ')

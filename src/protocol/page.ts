@@ -132,6 +132,8 @@ export const noticeKinds = [
   'question',
   'build_ready',
   'build_failed',
+  'repair_ready',
+  'repair_failed',
   'schedule',
   'reply',
   'reply_failed',

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
-import { type Clock, systemClock } from '../../src/base/clock.ts'
 import { describePage } from './support/describe-page.ts'
 import { findFaults, sidewaysBy } from './support/find-faults.ts'
+import { movableClock } from './support/movable-clock.ts'
 import { openPage } from './support/open-page.ts'
 
 describePage('schedules in the page', () => {
@@ -92,33 +92,3 @@ describePage('schedules in the page', () => {
     await page.getByRole('heading', { name: 'Hello' }).waitFor()
   })
 })
-
-/** The time of the system, and what the test lets pass at once. */
-function movableClock(): Clock & { passUntil(time: number): void } {
-  const system = systemClock()
-  const timers = new Set<{ at: number; task: () => void; cancel: () => void }>()
-  let passed = 0
-  const now = () => system.now() + passed
-  return {
-    now,
-    after(delayMs, task) {
-      const run = () => {
-        timers.delete(timer)
-        task()
-      }
-      const timer = { at: now() + delayMs, task: run, cancel: system.after(delayMs, run) }
-      timers.add(timer)
-      return () => {
-        timer.cancel()
-        timers.delete(timer)
-      }
-    },
-    passUntil(time) {
-      passed += Math.max(0, time - now())
-      for (const timer of [...timers].filter(({ at }) => at <= now())) {
-        timer.cancel()
-        timer.task()
-      }
-    },
-  }
-}

@@ -14,6 +14,7 @@ const elsewhere: Record<string, string> = {
   'POST /api/v1/setup/models': 'test/security/connect-model.test.ts',
   'PUT /api/v1/settings/:key': 'test/security/connect-model.test.ts',
   'PUT /api/v1/setup/telegram': 'test/security/connect-model.test.ts',
+  'GET /api/v1/page/notices': 'a stream without an end; test/page/notices.test.ts',
   'GET /mcp': 'a stream without an end; test/security/mcp-server.test.ts',
   'DELETE /mcp': 'of an older session; test/security/mcp-server.test.ts',
   'POST /api/v1/local/permissions': 'by "familiar permissions allow" in a chapter',

@@ -2,8 +2,10 @@ import { Direction } from 'radix-ui'
 import { StrictMode, useCallback, useEffect, useState } from 'react'
 import { createRoot } from 'react-dom/client'
 import { ApiError, call, onSignedOut, type Reply } from './api/call.ts'
-import { Failure, ToastProvider } from './components/feedback.tsx'
-import { SignIn, signInWithCode, takeSignInCode, WhoContext } from './shell/account.tsx'
+import { ToastProvider } from './components/feedback.tsx'
+import { NotRunning } from './offline/not-running.tsx'
+import { removeWorker } from './offline/worker.ts'
+import { lastWho, rememberWho, SignIn, signInWithCode, takeSignInCode, WhoContext } from './shell/account.tsx'
 import { Shell } from './shell/shell.tsx'
 import { startTheme } from './shell/theme.tsx'
 
@@ -11,7 +13,7 @@ type Access =
   | { kind: 'asking' }
   | { kind: 'in'; who: Reply<'signIn.who'> }
   | { kind: 'out'; problem?: string }
-  | { kind: 'unreached'; error: Error }
+  | { kind: 'unreached' }
 
 export function startApp(): void {
   startTheme()
@@ -32,9 +34,13 @@ function App() {
 
   const look = useCallback(async () => {
     try {
-      setAccess({ kind: 'in', who: await call('signIn.who') })
+      const who = await call('signIn.who')
+      rememberWho(who)
+      setAccess({ kind: 'in', who })
     } catch (error) {
-      setAccess(error instanceof ApiError && error.status === 401 ? { kind: 'out' } : unreached(error))
+      const isOut = error instanceof ApiError && error.status === 401
+      // While it is down, every attempt fails: the screen stays as it is.
+      setAccess((now) => (isOut ? { kind: 'out' } : now.kind === 'unreached' ? now : { kind: 'unreached' }))
     }
   }, [])
 
@@ -50,14 +56,19 @@ function App() {
     return onSignedOut(() => setAccess((now) => (now.kind === 'in' ? { kind: 'out' } : now)))
   }, [look])
 
+  useEffect(() => {
+    if (access.kind === 'out') removeWorker().catch(() => undefined)
+  }, [access.kind])
+
+  const retry = useCallback(() => void look(), [look])
   switch (access.kind) {
     case 'asking':
       return null
     case 'unreached':
       return (
-        <main className="mx-auto max-w-md p-8">
-          <Failure error={access.error} onRetry={() => void look()} />
-        </main>
+        <WhoContext value={lastWho()}>
+          <NotRunning user={lastWho().name} onRetry={retry} />
+        </WhoContext>
       )
     case 'out':
       return <SignIn problem={access.problem} onSignedIn={() => void look()} />
@@ -70,8 +81,4 @@ function App() {
         </WhoContext>
       )
   }
-}
-
-function unreached(error: unknown): Access {
-  return { kind: 'unreached', error: error instanceof Error ? error : new Error(String(error)) }
 }

@@ -1,7 +1,10 @@
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 
-/** A proxy that can be cut: open connections break off, and new ones fail until it is repaired. */
-export async function openCuttingProxy(target: string) {
+/**
+ * A proxy that can be cut: open connections break off, and new ones fail until it is repaired. With `pauseMs` it waits that long
+ * before each piece that the browser sends.
+ */
+export async function openCuttingProxy(target: string, { pauseMs = 0 }: { pauseMs?: number } = {}) {
   const { port } = new URL(target)
   const open = new Set<Socket>()
   let isCut = false
@@ -13,7 +16,8 @@ export async function openCuttingProxy(target: string) {
       [far, near],
     ] as const) {
       open.add(one)
-      one.pipe(other)
+      if (pauseMs > 0 && one === near) slowly(near, far, pauseMs)
+      else one.pipe(other)
       one.on('error', () => undefined)
       one.on('close', () => {
         open.delete(one)
@@ -36,4 +40,15 @@ export async function openCuttingProxy(target: string) {
       await new Promise((resolve) => server.close(resolve))
     },
   }
+}
+
+function slowly(from: Socket, to: Socket, pauseMs: number): void {
+  from.on('data', (piece) => {
+    from.pause()
+    setTimeout(() => {
+      to.write(piece)
+      from.resume()
+    }, pauseMs)
+  })
+  from.on('end', () => to.end())
 }

@@ -70,7 +70,12 @@ export async function openPage(options: OpenPageOptions = {}): Promise<OpenedPag
 
   async function newContext(more: BrowserContextOptions & { origins?: string[] } = {}): Promise<BrowserContext> {
     const { origins = [], ...rest } = more
-    const context = await browser.newContext({ viewport: { width: 1180, height: 760 }, ...rest })
+    const context = await browser.newContext({
+      viewport: { width: 1180, height: 760 },
+      // Requests of a service worker do not pass the routes of a test: the tests about it switch it on.
+      serviceWorkers: 'block',
+      ...rest,
+    })
     context.setDefaultTimeout(Number(process.env.PAGE_TIMEOUT_MS ?? 20_000))
     watched.push({ context, problems: await watchContext(context, new Set([url, ...origins])) })
     return context

@@ -80,6 +80,8 @@ interface CallOptions {
   accept?: string
   /** A body that is not JSON: a recording, a file. */
   raw?: { mediaType: string; data: BodyInit }
+  /** Called as a large body is uploaded, with the part of it that the daemon has: 0 to 1. */
+  onProgress?: ((part: number) => void) | undefined
 }
 
 /** Called when the daemon no longer knows this browser. */
@@ -104,11 +106,13 @@ export async function callRaw<Name extends OperationName>(name: Name, ...given: 
   return send(name, input, options)
 }
 
-async function send(name: OperationName, input: object, { signal, accept, raw }: CallOptions): Promise<Response> {
+async function send(name: OperationName, input: object, options: CallOptions): Promise<Response> {
+  const { signal, accept, raw, onProgress } = options
   const { method, path, search, body } = requestOf(name, input, raw !== undefined)
   const data = raw?.data ?? (body && JSON.stringify(body))
   const key = pageKey.get()
-  const response = await fetch(`/api/v1${path}${search}`, {
+  const isLarge = typeof data === 'string' && data.length > largeBody
+  const response = await (isLarge && onProgress ? uploadWith(onProgress) : fetch)(`/api/v1${path}${search}`, {
     method,
     headers: {
       ...(accept && { accept }),
@@ -125,6 +129,26 @@ async function send(name: OperationName, input: object, { signal, accept, raw }:
   if (response.ok) return response
   if (response.status === 401) for (const listener of signedOut) listener()
   throw await toError(response)
+}
+
+/** A body of this many characters takes long enough on a slow line for its progress to be worth showing. */
+const largeBody = 500_000
+
+/** `fetch` tells nothing about the progress of an upload. */
+function uploadWith(onProgress: (part: number) => void) {
+  return (url: string, { method = 'POST', headers, body, signal }: RequestInit): Promise<Response> =>
+    new Promise((resolve, reject) => {
+      const request = new XMLHttpRequest()
+      request.open(method, url)
+      for (const [name, value] of Object.entries((headers ?? {}) as Record<string, string>))
+        request.setRequestHeader(name, value)
+      request.upload.onprogress = ({ loaded, total }) => onProgress(total > 0 ? loaded / total : 0)
+      request.onload = () => resolve(new Response(request.responseText, { status: request.status }))
+      request.onerror = () => reject(new TypeError(t.common.cannotReach))
+      request.onabort = () => reject(new DOMException('Aborted', 'AbortError'))
+      signal?.addEventListener('abort', () => request.abort(), { once: true })
+      request.send(body as string)
+    })
 }
 
 interface PreparedRequest {

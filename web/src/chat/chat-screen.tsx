@@ -4,15 +4,17 @@ import { call } from '../api/call.ts'
 import { useToasts } from '../components/feedback.tsx'
 import { Icon } from '../components/icon.tsx'
 import { useClientTools } from '../memory/private/client-tools.ts'
+import { useIsVisible } from '../notices/notices.ts'
 import { useWho } from '../shell/account.tsx'
 import { usePlace, useTitle } from '../shell/router.tsx'
 import { t } from '../strings/strings.ts'
 import { useVoice } from '../voice/use-voice.ts'
 import { VoiceBar } from '../voice/voice-controls.tsx'
 import { SendChoiceContext } from './choices.tsx'
-import { Composer, newDraft } from './composer.tsx'
+import { Composer } from './composer.tsx'
 import { ComposerOptions, usualConversation } from './composer-options.tsx'
 import { type Conversation, isWorking } from './conversation.ts'
+import { newDraft } from './drafts.ts'
 import { ChatActionsProvider } from './message-actions.tsx'
 import { MessageList } from './message-list.tsx'
 import { SessionMenu } from './organize.tsx'
@@ -52,11 +54,23 @@ function ChatHeader({ session, isCutOff }: { session: PageSession; isCutOff: boo
 /** A conversation in a visible tab is marked as read. */
 function useReadMark(sessionId: string | null, { cursor }: Conversation): void {
   const seq = Number(cursor.split('.')[0])
+  const isVisible = useIsVisible()
   useEffect(() => {
-    if (sessionId === null || seq === 0 || document.visibilityState !== 'visible') return
+    if (sessionId === null || seq === 0 || !isVisible) return
     const timer = setTimeout(() => void mark(sessionId, seq), 800)
     return () => clearTimeout(timer)
-  }, [sessionId, seq])
+  }, [sessionId, seq, isVisible])
+
+  // What was in view when the user left it was read, too.
+  const shown = useRef({ seq, isVisible })
+  shown.current = { seq, isVisible }
+  useEffect(
+    () => () => {
+      if (sessionId !== null && shown.current.isVisible && shown.current.seq > 0)
+        void mark(sessionId, shown.current.seq)
+    },
+    [sessionId],
+  )
 }
 
 async function mark(sessionId: string, seq: number): Promise<void> {
@@ -80,7 +94,7 @@ export function ChatScreen() {
   const clientTools = useClientTools(sessionId, opened.conversation)
 
   const [chosen, setChosen] = useState(usualConversation)
-  const { outgoing, send, cancel, isBegunHere } = useOutgoing({
+  const { outgoing, send, cancel, retry, isBegunHere } = useOutgoing({
     sessionId,
     chosen,
     conversation: opened.conversation,
@@ -119,7 +133,7 @@ export function ChatScreen() {
           onSend={sendText}
         >
           <SendChoiceContext value={sendChoice}>
-            <MessageList opened={opened} outgoing={outgoing} sessionId={sessionId} onCancel={cancel} />
+            <MessageList opened={opened} outgoing={outgoing} sessionId={sessionId} onCancel={cancel} onRetry={retry} />
           </SendChoiceContext>
         </ChatActionsProvider>
       )}

@@ -1,6 +1,5 @@
 import {
   type ClipboardEvent,
-  type DragEvent,
   type KeyboardEvent,
   type ReactNode,
   type RefObject,
@@ -9,45 +8,19 @@ import {
   useRef,
   useState,
 } from 'react'
-import type { Attachment } from '../../../src/protocol/api.ts'
-import { classes, IconButton } from '../components/controls.tsx'
-import { useToasts } from '../components/feedback.tsx'
+import { IconButton } from '../components/controls.tsx'
 import { Icon } from '../components/icon.tsx'
 import { PrivateMemorySwitch } from '../memory/private/private-switch.tsx'
+import { useIsReached } from '../notices/notices.ts'
+import { takeShared } from '../offline/waiting-store.ts'
 import { usesLetterKeys } from '../palette/shortcuts.ts'
-import { formatList } from '../strings/format.ts'
+import { go } from '../shell/router.tsx'
 import { t } from '../strings/strings.ts'
 import type { Voice } from '../voice/use-voice.ts'
 import { VoiceButton } from '../voice/voice-controls.tsx'
+import { AttachmentList, DropArea, longTextAsFile, type Refused, readAttachments } from './attachments.tsx'
+import { type Draft, newDraft, useDraft } from './drafts.ts'
 import { SuggestionList, useSlashCommands, useSuggestions } from './suggestions.tsx'
-
-/** In bytes. */
-const maxFileSize = 20_000_000
-/** Shown before they are sent. */
-const picture = /^image\/(?:png|jpeg|gif|webp)$/
-/** Per message; the server refuses more. */
-const maxFiles = 10
-
-const namesOf = (files: readonly File[]) => formatList(files.map(({ name }) => name))
-
-async function readAttachments(files: Iterable<File>): Promise<Attachment[]> {
-  return Promise.all(
-    [...files].map(async (file) => ({
-      name: file.name.replaceAll(/[/\\\p{Cc}]/gu, '_') || 'file',
-      media_type: /^[\w.+-]+\/[\w.+-]+$/.test(file.type) ? file.type : 'application/octet-stream',
-      data: await toBase64(file),
-    })),
-  )
-}
-
-function toBase64(file: Blob): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const reader = new FileReader()
-    reader.onload = () => resolve(String(reader.result).replace(/^[^,]*,/, ''))
-    reader.onerror = () => reject(reader.error ?? new Error(t.composer.fileCouldReadTry))
-    reader.readAsDataURL(file)
-  })
-}
 
 const composer = 'textarea[data-composer]'
 const otherFields = 'input, textarea, select, [contenteditable], iframe'
@@ -102,13 +75,12 @@ export function insertIntoComposer(text: string): void {
   for (const insert of insertions) insert(text)
 }
 
-export interface Draft {
-  text: string
-  attachments: Attachment[]
+/** Opens the newest message of the user for editing. False where none can be edited now. */
+function editLastMessage(): boolean {
+  const button = [...document.querySelectorAll<HTMLElement>('[data-edit-message]:not(:disabled)')].at(-1)
+  button?.click()
+  return button !== undefined
 }
-
-/** The draft of a conversation that has no session yet. */
-export const newDraft = 'new'
 
 interface ComposerProps {
   /** Text that was typed is kept under this name until it is sent, also over a reload. */
@@ -126,15 +98,17 @@ interface ComposerProps {
 
 export function Composer(props: ComposerProps) {
   const { draftKey, isBegunHere, sessionId, isWorking, voice, options, onSend, onStop } = props
-  const toasts = useToasts()
   const listId = useId()
   const area = useRef<HTMLTextAreaElement>(null)
   const picker = useRef<HTMLInputElement>(null)
   const [{ text, attachments }, change] = useDraft(draftKey, isBegunHere)
   const setText = (next: string) => change((draft) => ({ ...draft, text: next }))
-  const setAttachments = (next: (all: Attachment[]) => Attachment[]) =>
-    change((draft) => ({ ...draft, attachments: next(draft.attachments) }))
-  const [isOver, setIsOver] = useState(false)
+  /** As it is when files have been read, a moment after they were chosen. */
+  const attached = useRef(attachments)
+  attached.current = attachments
+  const [refused, setRefused] = useState<readonly Refused[]>([])
+  const [reading, setReading] = useState(0)
+  const isReached = useIsReached() !== false
   const suggestions = useSuggestions({ text, area, sessionId, onChange: setText })
   const commands = useSlashCommands({ sessionId })
   useComposerFocus(area, draftKey)
@@ -161,26 +135,42 @@ export function Composer(props: ComposerProps) {
     element.style.height = `${Math.min(element.scrollHeight, window.innerHeight * 0.4)}px`
   }, [text])
 
-  async function add(files: Iterable<File>): Promise<void> {
-    const [fitting = [], tooLarge = []] = [false, true].map((isLarge) =>
-      [...files].filter(({ size }) => size > maxFileSize === isLarge),
-    )
-    if (tooLarge.length > 0) toasts.failed(t.composer.largerThanLimit20(namesOf(tooLarge)))
-    const room = Math.max(0, maxFiles - attachments.length)
-    if (fitting.length > room) toasts.failed(t.composer.tooManyFiles(maxFiles, namesOf(fitting.slice(room))))
-    try {
-      const read = await readAttachments(fitting.slice(0, room))
-      setAttachments((all) => [...all, ...read])
-    } catch (error) {
-      toasts.failed(error)
-    }
+  /** One group of files after the other, so that the limits hold for all of them. */
+  const adding = useRef<Promise<unknown>>(Promise.resolve())
+  function add(files: readonly File[]): void {
+    if (files.length === 0) return
+    setReading((count) => count + 1)
+    adding.current = adding.current.then(async () => {
+      const { read, refused: left } = await readAttachments(files, attached.current)
+      attached.current = [...attached.current, ...read]
+      change((draft) => ({ ...draft, attachments: [...draft.attachments, ...read] }))
+      setRefused(left)
+      setReading((count) => count - 1)
+    })
   }
+
+  // Another app shared something with the installed page: it is a draft, and the user sends it.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: once for each new conversation.
+  useEffect(() => {
+    if (draftKey !== newDraft || !new URLSearchParams(location.search).has('shared')) return
+    takeShared().then(
+      (shared) => {
+        go('/', { replace: true })
+        const texts = shared.map((one) => one.text).filter((one) => one !== '')
+        change((draft) => ({ ...draft, text: [draft.text, ...texts].filter((one) => one !== '').join('\n\n') }))
+        add(shared.flatMap(({ files }) => files))
+      },
+      // A browser without a database has no share target either.
+      () => undefined,
+    )
+  }, [draftKey])
 
   async function submit(): Promise<void> {
     const said = text.trim()
-    if (said === '' && attachments.length === 0) return
+    if (reading > 0 || (said === '' && attachments.length === 0)) return
     suggestions.close()
     change(() => ({ text: '', attachments: [] }))
+    setRefused([])
     focusComposer()
     if (said.startsWith('/') && !said.startsWith('//')) return commands.run(said)
     const draft = { text: said.startsWith('//') ? said.slice(1) : text, attachments }
@@ -199,18 +189,18 @@ export function Composer(props: ComposerProps) {
       void submit()
     }
     if (event.key === 'Escape' && isWorking) onStop()
+    if (event.key === 'ArrowUp' && text === '' && attachments.length === 0 && editLastMessage()) event.preventDefault()
   }
 
   function onPaste(event: ClipboardEvent): void {
-    if (event.clipboardData.files.length === 0) return
+    const { files, types } = event.clipboardData
+    const long = longTextAsFile(event.clipboardData.getData('text/plain'), attached.current)
+    // Office programs put a picture of the text beside the text.
+    const isText = types.includes('text/plain') && types.includes('text/html')
+    const pasted = long ? [long] : isText ? [] : [...files]
+    if (pasted.length === 0) return
     event.preventDefault()
-    void add(event.clipboardData.files)
-  }
-
-  function onDrop(event: DragEvent): void {
-    event.preventDefault()
-    setIsOver(false)
-    void add(event.dataTransfer.files)
+    add(pasted)
   }
 
   return (
@@ -218,45 +208,20 @@ export function Composer(props: ComposerProps) {
       <div className="relative mx-auto max-w-3xl">
         <SuggestionList id={listId} suggestions={suggestions} />
         {commands.view}
-        {/* biome-ignore lint/a11y/noStaticElementInteractions: files are also chosen by the button. */}
-        <div
-          onDragOver={(event) => {
-            event.preventDefault()
-            setIsOver(true)
-          }}
-          onDragLeave={() => setIsOver(false)}
-          onDrop={onDrop}
-          className={classes(
-            'rounded-2xl border bg-raised shadow-sm focus-within:border-accent',
-            isOver ? 'border-accent' : 'border-line',
-          )}
-        >
-          {attachments.length > 0 && (
-            <ul className="flex flex-wrap gap-1.5 px-3 pt-2.5">
-              {attachments.map((file, index) => (
-                // biome-ignore lint/suspicious/noArrayIndexKey: two files may have the same name.
-                <li key={index} className="flex items-center gap-1.5 rounded-lg bg-sunken ps-2 text-sm">
-                  {picture.test(file.media_type) && (
-                    <img
-                      src={`data:${file.media_type};base64,${file.data}`}
-                      alt=""
-                      className="my-1 -ms-1 size-12 rounded-md object-cover"
-                    />
-                  )}
-                  <span dir="auto" className="max-w-48 truncate">
-                    {file.name}
-                  </span>
-                  <IconButton
-                    label={t.composer.remove(file.name)}
-                    className="size-7"
-                    onClick={() => setAttachments((all) => all.toSpliced(index, 1))}
-                  >
-                    <Icon name="close" size={14} />
-                  </IconButton>
-                </li>
-              ))}
-            </ul>
-          )}
+        {!isReached && (
+          <p role="status" className="px-1 pb-2 text-sm text-warn">
+            {t.offline.cannotReach}
+          </p>
+        )}
+        <DropArea onFiles={add} />
+        <div className="rounded-2xl border border-line bg-raised shadow-sm focus-within:border-accent">
+          <AttachmentList
+            attachments={attachments}
+            refused={refused}
+            isReading={reading > 0}
+            onRemove={(index) => change((draft) => ({ ...draft, attachments: draft.attachments.toSpliced(index, 1) }))}
+            onDismiss={() => setRefused([])}
+          />
           <div className="flex items-end gap-1 p-1.5">
             <IconButton label={t.composer.attachFiles} onClick={() => picker.current?.click()}>
               <Icon name="attach" />
@@ -268,7 +233,7 @@ export function Composer(props: ComposerProps) {
               className="hidden"
               aria-label={t.common.files}
               onChange={(event) => {
-                void add(event.target.files ?? [])
+                add([...(event.target.files ?? [])])
                 event.target.value = ''
               }}
             />
@@ -309,7 +274,7 @@ export function Composer(props: ComposerProps) {
             <IconButton
               label={t.common.send}
               kind="main"
-              disabled={text.trim() === '' && attachments.length === 0}
+              disabled={reading > 0 || (text.trim() === '' && attachments.length === 0)}
               onClick={() => void submit()}
             >
               <Icon name="arrow_up" />
@@ -320,27 +285,4 @@ export function Composer(props: ComposerProps) {
       </div>
     </div>
   )
-}
-
-/** The draft of the conversation that is shown. A new conversation keeps its draft when it becomes a session. */
-function useDraft(key: string, isBegunHere: boolean) {
-  const [state, setState] = useState(() => ({ key, draft: storedDraft(key) }))
-  const isCarried = state.key === newDraft && isBegunHere
-  const draft = state.key === key || isCarried ? state.draft : storedDraft(key)
-  if (state.key !== key) setState({ key, draft })
-
-  useEffect(() => {
-    if (isBegunHere) sessionStorage.removeItem(storageName(newDraft))
-    if (draft.text === '') sessionStorage.removeItem(storageName(key))
-    else sessionStorage.setItem(storageName(key), draft.text)
-  }, [key, draft.text, isBegunHere])
-
-  const change = (next: (draft: Draft) => Draft) => setState((now) => ({ ...now, draft: next(now.draft) }))
-  return [draft, change] as const
-}
-
-const storageName = (key: string) => `familiar.draft.${key}`
-
-function storedDraft(key: string): Draft {
-  return { text: sessionStorage.getItem(storageName(key)) ?? '', attachments: [] }
 }

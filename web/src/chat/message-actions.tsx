@@ -100,8 +100,8 @@ export function ChatActionsProvider(props: {
   return <Context value={actions}>{props.children}</Context>
 }
 
-function Action(props: { icon: IconName; label: string; isDisabled?: boolean; onClick(): unknown }) {
-  const { icon, label, isDisabled = false, onClick } = props
+function Action(props: { icon: IconName; label: string; isDisabled?: boolean; isEdit?: boolean; onClick(): unknown }) {
+  const { icon, label, isDisabled = false, isEdit, onClick } = props
   const [isBusy, setIsBusy] = useState(false)
   async function run(): Promise<void> {
     if (isBusy) return
@@ -115,6 +115,8 @@ function Action(props: { icon: IconName; label: string; isDisabled?: boolean; on
       disabled={isDisabled}
       // A disabled button would lose the focus.
       aria-disabled={isBusy}
+      // For the arrow key in the message field.
+      data-edit-message={isEdit}
       // The selection stays, so that a part of the message can be quoted.
       onMouseDown={(event) => event.preventDefault()}
       onClick={() => void run()}
@@ -208,7 +210,7 @@ export function MessageActions({ item }: { item: MessageItem }) {
         <Action icon="quote" label={t.chat.quote} onClick={() => quote(item.text)} />
         {actions?.canChange && (
           <>
-            <Action icon="edit" label={t.common.edit} onClick={() => setText(item.text)} />
+            <Action icon="edit" label={t.common.edit} isEdit onClick={() => setText(item.text)} />
             <Action icon="trash" label={t.chat.delete} onClick={() => actions.remove(item.id)} />
           </>
         )}

@@ -21,8 +21,9 @@ interface ItemViewProps {
   /** The message that a turn answers, and the messages of the turn itself, as one text: equal ones are drawn once. */
   asked: string
   /** Of a message that is not part of the conversation yet. */
-  outgoing: Outgoing['state'] | undefined
+  outgoing: Outgoing | undefined
   onCancel(id: string): void
+  onRetry(id: string): void
 }
 
 const ItemView = memo(function ItemView(props: ItemViewProps) {
@@ -38,10 +39,10 @@ function rawOf(item: Item): string {
   return item.parts.flatMap((part) => ('text' in part ? [part.text] : [])).join('\n\n')
 }
 
-function Shown({ item, sessionId, isNewest, asked, outgoing, onCancel }: ItemViewProps) {
+function Shown({ item, sessionId, isNewest, asked, ...rest }: ItemViewProps) {
   switch (item.kind) {
     case 'message':
-      return <MessageView {...{ item, sessionId, isNewest, outgoing, onCancel }} />
+      return <MessageView {...{ item, sessionId, isNewest, ...rest }} />
     case 'turn': {
       const [messageId, ...ownIds] = asked.split(' ')
       const by = messageId ? { messageId, ownIds } : undefined
@@ -53,7 +54,8 @@ function Shown({ item, sessionId, isNewest, asked, outgoing, onCancel }: ItemVie
 }
 
 function MessageView(props: Omit<ItemViewProps, 'asked'> & { item: MessageItem }) {
-  const { item, sessionId, isNewest, outgoing, onCancel } = props
+  const { item, sessionId, isNewest, outgoing, onCancel, onRetry } = props
+  const { state, files = [], progress } = outgoing ?? {}
   const isOthers = !isOwnMessage(item)
   return (
     <div className="group flex flex-col items-end" data-newest={isNewest || undefined}>
@@ -67,12 +69,35 @@ function MessageView(props: Omit<ItemViewProps, 'asked'> & { item: MessageItem }
         {isOthers && <p className="text-xs">{item.source}</p>}
         <span className="sr-only">{t.chat.you} </span>
         <Markdown text={item.text} />
+        {files.map((name, index) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: two files may have the same name.
+          <span key={index} className="flex items-center gap-1.5 text-sm text-soft">
+            <Icon name="attach" size={14} /> <span className="min-w-0 truncate">{name}</span>
+          </span>
+        ))}
         {sessionId && item.media.map((part) => <MediaView key={part.hash} part={part} sessionId={sessionId} />)}
       </div>
       {!outgoing && !isOthers && <MessageActions item={item} />}
       {outgoing && (
-        <p className={classes('flex items-center gap-1 text-xs text-soft', outgoing === 'sending' && 'appearing-late')}>
-          {t.chat.queued}
+        <p
+          className={classes(
+            'flex items-center gap-1 text-xs text-soft',
+            state === 'sending' && progress === undefined && 'appearing-late',
+          )}
+        >
+          {state === 'waiting' && t.offline.waitingForConnection}
+          {state === 'failed' && <span className="text-bad">{t.offline.notSent(outgoing.error ?? '')}</span>}
+          {(state === 'queued' || state === 'sending') &&
+            (progress === undefined ? t.chat.queued : t.chat.sendingPart(Math.round(progress * 100)))}
+          {state === 'failed' && (
+            <button
+              type="button"
+              className="min-h-7 rounded px-1.5 underline underline-offset-2 hover:text-ink"
+              onClick={() => onRetry(item.id)}
+            >
+              {t.common.tryAgain}
+            </button>
+          )}
           <button
             type="button"
             className="min-h-7 rounded px-1.5 underline underline-offset-2 hover:text-ink"
@@ -165,8 +190,9 @@ export function MessageList(props: {
   outgoing: readonly Outgoing[]
   sessionId: string | null
   onCancel(id: string): void
+  onRetry(id: string): void
 }) {
-  const { opened, outgoing, sessionId, onCancel } = props
+  const { opened, outgoing, sessionId, onCancel, onRetry } = props
   const { items: shown } = opened.conversation
   const items: readonly Item[] = outgoing.length === 0 ? shown : [...shown, ...outgoing.map(({ item }) => item)]
   const scroller = useRef<HTMLDivElement>(null)
@@ -312,8 +338,9 @@ export function MessageList(props: {
                     sessionId={sessionId}
                     isNewest={row.index >= firstOfNewest}
                     asked={item.kind === 'turn' ? askedText(items, row.index) : ''}
-                    outgoing={outgoing[row.index - shown.length]?.state}
+                    outgoing={outgoing[row.index - shown.length]}
                     onCancel={onCancel}
+                    onRetry={onRetry}
                   />
                 </div>
               </div>

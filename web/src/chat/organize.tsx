@@ -327,6 +327,7 @@ export function SessionMenu({
   className?: string
 }) {
   const organize = useOrganize()
+  const toasts = useToasts()
   const { id } = session
   const title = session.title ?? session.contact
   const [opened, setOpened] = useState<'rename' | 'move' | 'export'>()
@@ -335,6 +336,14 @@ export function SessionMenu({
   const open = (dialog: 'rename' | 'move' | 'export') => () => {
     setWasOpened(true)
     setOpened(dialog)
+  }
+  async function copyMarkdown(): Promise<void> {
+    try {
+      await navigator.clipboard.writeText(await (await fetchExport(id, 'md')).text())
+      toasts.done(t.chat.copiedMarkdown)
+    } catch (error) {
+      toasts.failed(error)
+    }
   }
   const isActive = session.state === 'active'
   const sessions = useMemo(() => [session], [session])
@@ -354,6 +363,7 @@ export function SessionMenu({
             onSelect: () => void organize.pin(id, !session.is_pinned),
           },
           { label: t.organize.moveToFolder, icon: 'folder', onSelect: open('move') },
+          { label: t.chat.copyMarkdown, icon: 'copy', onSelect: () => void copyMarkdown() },
           { label: t.organize.export, icon: 'arrow_down', onSelect: open('export') },
           isActive
             ? { label: t.organize.archive, icon: 'archive', onSelect: () => void organize.archive([id]) }

@@ -2,13 +2,15 @@ import { useSyncExternalStore } from 'react'
 import type { FolderReply } from '../../../src/protocol/organize.ts'
 import type { PageSession } from '../../../src/protocol/page.ts'
 import { call } from '../api/call.ts'
+import { onSessionsChanged } from '../notices/notices.ts'
 import { t } from '../strings/strings.ts'
 
 let sessions: readonly PageSession[] = []
 let folders: readonly FolderReply[] = []
 const listeners = new Set<() => void>()
 let isAsking = false
-let timer: ReturnType<typeof setInterval> | undefined
+/** Something changed while they were being read. */
+let isStale = false
 
 const firstTitles = new Map<string, string>()
 const maxTitleLength = 80
@@ -22,6 +24,7 @@ export function titleNewSession(id: string, message: string): void {
 
 /** Parallel calls share one request. */
 export function refreshSessions(): void {
+  isStale = isAsking
   if (isAsking) return
   isAsking = true
   Promise.all([call('page.sessions'), call('folders.list')])
@@ -38,23 +41,24 @@ export function refreshSessions(): void {
     .catch(() => undefined)
     .finally(() => {
       isAsking = false
+      if (isStale) refreshSessions()
     })
 }
 
-const everyMs = 5_000
 const look = () => document.visibilityState === 'visible' && refreshSessions()
+let unfollow = () => {}
 
 function subscribe(listener: () => void): () => void {
   listeners.add(listener)
   if (listeners.size === 1) {
     refreshSessions()
-    timer = setInterval(look, everyMs)
+    unfollow = onSessionsChanged(refreshSessions)
     document.addEventListener('visibilitychange', look)
   }
   return () => {
     listeners.delete(listener)
     if (listeners.size > 0) return
-    clearInterval(timer)
+    unfollow()
     document.removeEventListener('visibilitychange', look)
   }
 }

@@ -2,18 +2,38 @@ import { useCallback, useEffect, useRef, useState } from 'react'
 import { call, type Reply } from '../api/call.ts'
 import { useToasts } from '../components/feedback.tsx'
 import type { useClientTools } from '../memory/private/client-tools.ts'
+import {
+  cancelWaiting,
+  forgetMessage,
+  isUnreached,
+  keepMessage,
+  onOutbox,
+  retryWaiting,
+  scheduleSending,
+  waitingOf,
+} from '../offline/outbox.ts'
+import type { WaitingMessage } from '../offline/waiting-store.ts'
+import { useWho } from '../shell/account.tsx'
 import { go } from '../shell/router.tsx'
 import { t } from '../strings/strings.ts'
-import type { Draft } from './composer.tsx'
 import type { NewConversation } from './composer-options.tsx'
 import { type Conversation, isWorking, type MessageItem } from './conversation.ts'
+import type { Draft } from './drafts.ts'
 import { refreshSessions, titleNewSession } from './sessions.ts'
 
 /** A message that is not part of the conversation yet: being sent, or queued behind the running turn. */
 export interface Outgoing {
   item: MessageItem
-  /** `queued`: a turn is running, and this message waits for its end. */
-  state: 'sending' | 'queued'
+  /**
+   * `queued`: a turn is running, and this message waits for its end. `waiting`: the daemon was not reached, and the message
+   * is kept in this browser. `failed`: the daemon refused it afterwards.
+   */
+  state: 'sending' | 'queued' | 'waiting' | 'failed'
+  error?: string | undefined
+  /** The names of its files. */
+  files?: readonly string[]
+  /** Of a large upload: 0 to 1. */
+  progress?: number | undefined
 }
 
 interface Entry {
@@ -22,6 +42,10 @@ interface Entry {
   place: string
   /** Known once the message is accepted. */
   messageId?: string
+  isWaiting?: boolean
+  error?: string
+  files?: readonly string[]
+  progress?: number
 }
 
 /** Sends messages in the order in which they were typed, and shows them until the conversation does. */
@@ -34,9 +58,14 @@ export function useOutgoing(options: {
 }) {
   const { sessionId, conversation, clientTools, chosen } = options
   const toasts = useToasts()
+  const { name: user } = useWho()
   const [entries, setEntries] = useState<readonly Entry[]>([])
+  const known = useRef(entries)
+  known.current = entries
+  /** Something of this user waits for the daemon: what is typed now waits behind it. */
+  const hasWaiting = useRef(false)
   const last = useRef<Promise<unknown>>(Promise.resolve())
-  const accepted = useRef(new Map<string, Promise<Reply<'chat.notify'>>>())
+  const accepted = useRef(new Map<string, Promise<Reply<'chat.post'> | undefined>>())
   const shown = useRef(sessionId)
   /** The name of the new conversation, from its first message until it is left. */
   const newName = useRef<string | null>(null)
@@ -70,44 +99,122 @@ export function useOutgoing(options: {
     return () => controller.abort()
   }, [sessionId])
 
+  /** The daemon has it: it is queued or answered, and a new conversation has its id. */
+  const accept = useCallback((key: string, receipt: Reply<'chat.post'>) => {
+    const { message_id, session_id } = receipt
+    accepted.current.set(key, Promise.resolve(receipt))
+    const entry = known.current.find(({ item }) => item.id === key)
+    setEntries((all) =>
+      all.map((one) => {
+        if (one.item.id !== key) return one
+        return { item: one.item, place: one.place, messageId: message_id, ...(one.files && { files: one.files }) }
+      }),
+    )
+    if (entry && shown.current === null && newName.current === entry.place) {
+      begun.current.set(entry.place, session_id)
+      titleNewSession(session_id, entry.item.text)
+      go(`/talk/${session_id}`)
+    }
+    refreshSessions()
+  }, [])
+
+  // What waits in this browser: from before a reload, and as this or another tab sends it.
+  useEffect(() => {
+    function show(messages: readonly WaitingMessage[]): void {
+      hasWaiting.current = messages.some(({ error }) => error === undefined)
+      // After a reload, the new conversation that waits is the one that is shown.
+      if (shown.current === null) newName.current ??= messages.findLast((one) => one.isNewConversation)?.place ?? null
+      const kept = new Map(messages.map((message) => [message.key, message]))
+      setEntries((all) => [
+        ...messages
+          .filter(({ key }) => !all.some(({ item }) => item.id === key))
+          .map(({ key, text, place, error, body }) => ({
+            item: itemOf(key, text),
+            place,
+            files: namesOf(body.attachments),
+            isWaiting: true,
+            ...(error !== undefined && { error }),
+          })),
+        ...all
+          .filter(({ item, isWaiting }) => !isWaiting || kept.has(item.id))
+          .map((entry) => {
+            const error = kept.get(entry.item.id)?.error
+            const { error: _, ...rest } = entry
+            return error === undefined ? rest : { ...rest, error }
+          }),
+      ])
+    }
+
+    const unfollow = onOutbox((news) => {
+      if (news.kind === 'sent') accept(news.key, news.receipt)
+      else show(news.messages)
+    })
+    // A store that cannot be read holds nothing.
+    waitingOf(user).then(show, () => undefined)
+    return unfollow
+  }, [user, accept])
+
   const send = useCallback(
     async ({ text, attachments, answers }: Draft & { answers?: string }): Promise<boolean> => {
       const key = crypto.randomUUID()
-      if (sessionId === null) newName.current ??= nameOfNow()
+      const isNewConversation = sessionId === null
+      if (isNewConversation) newName.current ??= nameOfNow()
       const place = sessionId ?? newName.current ?? ''
-      setEntries((all) => [...all, { item: itemOf(key, text), place }])
+      setEntries((all) => [...all, { item: itemOf(key, text), place, files: namesOf(attachments) }])
+      const markWaiting = () => {
+        hasWaiting.current = true
+        setEntries((all) => all.map((entry) => (entry.item.id === key ? { ...entry, isWaiting: true } : entry)))
+      }
 
-      async function post(): Promise<Reply<'chat.notify'>> {
+      /** Undefined where it waits for the daemon. */
+      async function post(): Promise<Reply<'chat.post'> | undefined> {
         const start = {
           ...(chosen.model !== '' && { model: chosen.model }),
           ...(chosen.isPrivate && { private: true }),
         }
-        const where = sessionId === null ? { session: place, channel: 'web', ...start } : { session: sessionId }
-        const tools = await clientTools.forMessage()
-        return call('chat.post', {
-          ...where,
+        const body = {
+          ...(isNewConversation ? { session: place, channel: 'web', ...start } : { session: place }),
           message: text,
           source: 'web',
           key,
           attachments,
-          ...tools,
+          ...(await clientTools.forMessage()),
           ...(answers && { answers }),
-        })
+        }
+        // A browser without a store sends as well: only a broken connection then gives the text back.
+        const isKept = await keepMessage({ key, user, place, isNewConversation, text, body }).then(
+          () => true,
+          () => false,
+        )
+        if (isKept && hasWaiting.current) {
+          markWaiting()
+          return undefined
+        }
+        try {
+          const onProgress = (progress: number) =>
+            setEntries((all) => all.map((entry) => (entry.item.id === key ? { ...entry, progress } : entry)))
+          const receipt = await call('chat.post', body, { onProgress })
+          await forgetMessage(key).catch(() => undefined)
+          return receipt
+        } catch (error) {
+          if (isKept && isUnreached(error)) {
+            markWaiting()
+            void scheduleSending(user).catch(() => undefined)
+            return undefined
+          }
+          await forgetMessage(key).catch(() => undefined)
+          throw error
+        }
       }
       // One after the other, so that they arrive in order.
       const sent = last.current.then(post)
       last.current = sent.catch(() => undefined)
       accepted.current.set(key, sent)
       try {
-        const { message_id, session_id } = await sent
-        await clientTools.noteSent(message_id)
-        setEntries((all) => all.map((entry) => (entry.item.id === key ? { ...entry, messageId: message_id } : entry)))
-        if (shown.current === null && newName.current === place) {
-          begun.current.set(place, session_id)
-          titleNewSession(session_id, text)
-          go(`/talk/${session_id}`)
-        }
-        refreshSessions()
+        const receipt = await sent
+        if (receipt === undefined) return true
+        await clientTools.noteSent(receipt.message_id)
+        accept(key, receipt)
         return true
       } catch (error) {
         setEntries((all) => all.filter(({ item }) => item.id !== key))
@@ -115,12 +222,18 @@ export function useOutgoing(options: {
         return false
       }
     },
-    [sessionId, toasts, clientTools, chosen],
+    [sessionId, toasts, clientTools, chosen, user, accept],
   )
 
   const cancel = useCallback(
     async (id: string) => {
       try {
+        if (known.current.some(({ item, isWaiting }) => item.id === id && isWaiting)) {
+          const isCanceled = await cancelWaiting(user, id)
+          if (isCanceled) toasts.done(t.chat.messageCanceled)
+          else toasts.failed(t.offline.alreadySent)
+          return
+        }
         const receipt = await accepted.current.get(id)
         const session = receipt?.session_id ?? shown.current ?? ''
         await call('sessions.cancelQueued', { id: session, message: receipt?.message_id ?? id })
@@ -130,8 +243,10 @@ export function useOutgoing(options: {
         toasts.failed(error)
       }
     },
-    [toasts],
+    [toasts, user],
   )
+
+  const retry = useCallback((id: string) => void retryWaiting(user, id).catch(toasts.failed), [toasts, user])
 
   // Once shown it is part of the conversation, also where the conversation later goes back to before it.
   useEffect(() => {
@@ -143,10 +258,13 @@ export function useOutgoing(options: {
   const state = isWorking(conversation) ? 'queued' : 'sending'
   const outgoing = entries
     .filter(({ place, messageId }) => isAt(place, here) && !(messageId && isOver(conversation, messageId)))
-    .map(({ item }): Outgoing => ({ item, state }))
+    .map(({ item, isWaiting, error, files = [], progress, messageId }): Outgoing => {
+      if (!isWaiting) return { item, files, state, progress: messageId === undefined ? progress : undefined }
+      return error === undefined ? { item, files, state: 'waiting' } : { item, files, state: 'failed', error }
+    })
   /** A new conversation now has an id: the text being typed stays with it. */
   const isBegunHere = [...begun.current.values()].includes(sessionId ?? '')
-  return { outgoing, send, cancel, isBegunHere }
+  return { outgoing, send, cancel, retry, isBegunHere }
 }
 
 /** The conversation shows it, or it was canceled, perhaps in another tab. */
@@ -156,6 +274,10 @@ function isOver({ items, canceled }: Conversation, messageId: string): boolean {
 
 function itemOf(id: string, text: string): MessageItem {
   return { kind: 'message', id, seq: Number.POSITIVE_INFINITY, text, sender: '', source: 'web', media: [] }
+}
+
+function namesOf(attachments: unknown): string[] {
+  return Array.isArray(attachments) ? attachments.map(({ name }: { name: string }) => name) : []
 }
 
 /** The unique name of a new session. The page shows its title instead. */

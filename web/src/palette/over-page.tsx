@@ -6,6 +6,7 @@ import { useWho } from '../shell/account.tsx'
 import { screens } from '../shell/screens.tsx'
 import { t } from '../strings/strings.ts'
 import {
+  helpKeys,
   paletteKeys,
   screenLetters,
   shownFile,
@@ -21,7 +22,6 @@ interface Group {
 }
 
 const letters: Group['keys'] = [
-  [['?'], t.palette.keyboardShortcuts],
   [['n'], t.palette.newConversation],
   [['/'], t.palette.focusMessageSearch],
 ]
@@ -38,13 +38,19 @@ export function KeyList() {
   const groups: Group[] = [
     {
       title: t.palette.everywhere,
-      keys: [[paletteKeys, t.palette.quickSearch], ...(usesLetters ? letters : []), [['Tab'], t.palette.nextElement]],
+      keys: [
+        [paletteKeys, t.palette.quickSearch],
+        [helpKeys, t.palette.keyboardShortcuts],
+        ...(usesLetters ? letters : []),
+        [['Tab'], t.palette.nextElement],
+      ],
     },
     {
       title: t.palette.messageField,
       keys: [
         [['Enter'], t.common.send],
         [['Shift', 'Enter'], t.palette.newLine],
+        [['↑'], t.palette.editLast],
         [['Esc'], t.palette.stopReply],
         [['/'], t.palette.startCommands],
         [['@'], t.palette.mentionAFile],

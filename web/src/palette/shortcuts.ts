@@ -24,6 +24,8 @@ export const screenLetters: Readonly<Record<string, string>> = {
 
 export const paletteKeys = isApple ? ['⌘', 'K'] : ['Ctrl', 'K']
 
+export const helpKeys = isApple ? ['⌘', '/'] : ['Ctrl', '/']
+
 type Press = Pick<KeyboardEvent, 'key' | 'ctrlKey' | 'metaKey' | 'altKey' | 'shiftKey'>
 
 /** On a Mac, Ctrl-K deletes to the end of a line. */
@@ -124,6 +126,11 @@ export function useShortcuts(): void {
       if (isPalettePress(event)) {
         event.preventDefault()
         showOverPage('palette')
+        return
+      }
+      if (event.key === '/' && (isApple ? event.metaKey : event.ctrlKey) && !event.altKey) {
+        event.preventDefault()
+        showOverPage('keys')
         return
       }
       if (event.ctrlKey || event.metaKey || event.altKey || isElsewhere(event.target) || !usesLetterKeys()) return

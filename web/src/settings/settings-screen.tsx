@@ -5,6 +5,7 @@ import { Badge, Button, CommandLine } from '../components/controls.tsx'
 import { Empty, Failure, Notice, useToasts } from '../components/feedback.tsx'
 import { type Choice, Dialog, SelectField, TextField } from '../components/forms.tsx'
 import { Rich, Screen, Section, When } from '../components/layout.tsx'
+import { NotificationSettings } from '../notices/inbox.tsx'
 import { KeyList } from '../palette/over-page.tsx'
 import { setUsesLetterKeys, useUsesLetterKeys } from '../palette/shortcuts.ts'
 import { signOut, useWho } from '../shell/account.tsx'
@@ -322,6 +323,7 @@ export function SettingsScreen() {
         <VoiceSettingsForm />
       </div>,
     ],
+    notifications: [t.notices.title, <NotificationSettings key="notifications" />],
     browsers: [t.settings.devices, <BrowsersTab key="browsers" />],
     sent: [t.settings.outgoingMessages, <OutboxTab key="sent" />],
     ...(is_owner && {

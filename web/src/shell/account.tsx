@@ -3,6 +3,8 @@ import { call, pageKey, type Reply } from '../api/call.ts'
 import { Button } from '../components/controls.tsx'
 import { TextField } from '../components/forms.tsx'
 import { Rich } from '../components/layout.tsx'
+import { deleteWaiting } from '../offline/waiting-store.ts'
+import { removeWorker } from '../offline/worker.ts'
 import { t } from '../strings/strings.ts'
 import { useTitle } from './router.tsx'
 
@@ -14,6 +16,28 @@ const nobody: Reply<'signIn.who'> = {
   version: '',
   command: 'familiar WORDS',
   may_configure: false,
+}
+
+const whoName = 'familiar.who'
+
+/** For the screen that says that Familiar is not running: nothing of it is secret. */
+export function rememberWho({ name, command, agent_name }: Reply<'signIn.who'>): void {
+  localStorage.setItem(whoName, JSON.stringify({ name, command, agent_name }))
+}
+
+/** Who was signed in here at last. */
+export function lastWho(): Reply<'signIn.who'> {
+  try {
+    const { name, command, agent_name } = JSON.parse(localStorage.getItem(whoName) ?? '{}') as Record<string, unknown>
+    return {
+      ...nobody,
+      ...(typeof name === 'string' && { name }),
+      ...(typeof command === 'string' && { command }),
+      ...(typeof agent_name === 'string' && { agent_name }),
+    }
+  } catch {
+    return nobody
+  }
 }
 
 export const WhoContext = createContext<Reply<'signIn.who'>>(nobody)
@@ -82,5 +106,9 @@ export function SignIn({ problem, onSignedIn }: { problem: string | undefined; o
 export async function signOut(options: { everywhere?: boolean } = {}): Promise<void> {
   await call('signIn.signOut', options)
   pageKey.forget()
+  localStorage.removeItem(whoName)
+  // Drafts.
+  sessionStorage.clear()
+  await Promise.allSettled([removeWorker(), deleteWaiting()])
   location.assign('/')
 }

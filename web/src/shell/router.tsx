@@ -63,9 +63,24 @@ export function useQueryValue(name: string, otherwise = ''): [value: string, set
   return [query.get(name) ?? otherwise, set]
 }
 
+let shownTitle = ''
+let titleCount = 0
+
+function writeTitle(): void {
+  const name = shownTitle === '' ? 'Familiar' : `${shownTitle} · Familiar`
+  document.title = titleCount > 0 ? `(${titleCount}) ${name}` : name
+}
+
 /** The name of the browser's tab, as long as a screen is shown. */
 export function useTitle(title: string): void {
   useEffect(() => {
-    document.title = `${title} · Familiar`
+    shownTitle = title
+    writeTitle()
   }, [title])
+}
+
+/** The number of unread notices in front of the name. */
+export function setTitleCount(count: number): void {
+  titleCount = count
+  writeTitle()
 }

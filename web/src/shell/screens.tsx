@@ -129,6 +129,13 @@ export const screens: readonly ScreenEntry[] = [
     Component: SettingsScreen,
   },
   {
+    path: '/settings/notifications',
+    destination: 'settings',
+    label: t.notices.title,
+    icon: 'bell',
+    Component: SettingsScreen,
+  },
+  {
     path: '/settings/telegram',
     destination: 'settings',
     label: t.settings.telegram,

@@ -5,9 +5,10 @@ import { Button, classes, IconButton } from '../components/controls.tsx'
 import { Empty, Notice } from '../components/feedback.tsx'
 import { Icon } from '../components/icon.tsx'
 import { Screen } from '../components/layout.tsx'
+import { NoticeBell, NoticeCenter } from '../notices/notice-center.tsx'
+import { useSending } from '../offline/outbox.ts'
 import { OverPage, PaletteButton } from '../palette/over-page.tsx'
 import { t } from '../strings/strings.ts'
-import { BuildNews } from '../tools/build-news.tsx'
 import { useWho } from './account.tsx'
 import { Link, usePlace } from './router.tsx'
 import { type Destination, destinations, screenAt, screens } from './screens.tsx'
@@ -59,9 +60,12 @@ function SideList() {
   ]
   return (
     <nav aria-label="Familiar" className="flex h-full flex-col gap-2 p-3">
-      <Link href="/" className="px-2 py-1 text-lg font-semibold tracking-tight">
-        {agent_name}
-      </Link>
+      <div className="flex items-center">
+        <Link href="/" className="min-w-0 flex-1 truncate px-2 py-1 text-lg font-semibold tracking-tight">
+          {agent_name}
+        </Link>
+        <NoticeBell />
+      </div>
       <PaletteButton />
       <div className="-mx-1 min-h-0 flex-1 overflow-y-auto px-1">
         <SessionList />
@@ -143,7 +147,8 @@ const isChatPath = (path: string) => path === '/' || /^\/talk(?:\/[\w-]*)?$/.tes
 export function Shell() {
   const { path } = usePlace()
   const [isOpen, setIsOpen] = useState(false)
-  const { is_owner } = useWho()
+  const { is_owner, name } = useWho()
+  useSending(name)
   const entry = screenAt(path)
   const isAllowed = entry !== undefined && (is_owner || !entry.isOwners)
   const destination = isAllowed ? destinations.find(({ name }) => name === entry.destination) : undefined
@@ -180,7 +185,8 @@ export function Shell() {
           <IconButton label={t.shell.openMenu} aria-expanded={isOpen} onClick={() => setIsOpen(true)}>
             <Icon name="menu" />
           </IconButton>
-          <span className="font-semibold">Familiar</span>
+          <span className="flex-1 font-semibold">Familiar</span>
+          <NoticeBell />
         </header>
         <div className={classes('flex min-h-0 flex-1 flex-col', destination?.name === 'settings' && 'md:flex-row')}>
           {destination && <SectionNav destination={destination} />}
@@ -199,7 +205,7 @@ export function Shell() {
           </div>
         </div>
       </div>
-      <BuildNews />
+      <NoticeCenter />
       <OverPage />
     </div>
   )

@@ -22,6 +22,9 @@ export function startTheme(): void {
 function applyTheme(): void {
   const theme = chosen()
   document.documentElement.dataset.theme = theme === 'system' ? (darkSystem().matches ? 'dark' : 'light') : theme
+  // The bar of the installed app, and of the browser on a phone.
+  const ground = getComputedStyle(document.documentElement).getPropertyValue('--ground').trim()
+  if (ground !== '') document.querySelector('meta[name="theme-color"]')?.setAttribute('content', ground)
   for (const listener of listeners) listener()
 }
 

@@ -32,6 +32,7 @@ export const shell = {
 
 export const palette = {
   keyboardShortcuts: 'Keyboard shortcuts',
+  editLast: 'Edit your last message',
   newConversation: 'New conversation',
   focusMessageSearch: 'Focus message or search',
   chat: 'Chat',

@@ -185,10 +185,6 @@ export const builtTools = {
 
 export const buildStrings = {
   show: 'Show',
-  isRepaired: (name: string) => `“${name}” is repaired`,
-  readyUse: (name: string) => `“${name}” is ready to use`,
-  buildFailed: (name: string) => `The build of “${name}” failed. Open the build log for details.`,
-  repairFailed: (name: string) => `The repair of “${name}” failed. Open the build log for details.`,
   noAnswerTimeContinuing: 'No answer in time. Continuing without one.',
   secretEntered: 'Secret entered',
   you: (answer: string) => `You: ${answer}`,

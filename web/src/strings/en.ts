@@ -10,6 +10,7 @@ import {
   search,
   storage,
 } from './en-memory.ts'
+import { noticeStrings, offlineStrings } from './en-notices.ts'
 import {
   costStrings,
   health,
@@ -131,6 +132,8 @@ export const en = {
   cost: costStrings,
   models,
   monitor: monitorStrings,
+  notices: noticeStrings,
+  offline: offlineStrings,
   outbox: outboxStrings,
   settings,
   health,

@@ -2,8 +2,8 @@ import { useEffect, useRef, useState } from 'react'
 import type { BuildEvent } from '../../../src/protocol/custom-tools.ts'
 import { call, callRaw } from '../api/call.ts'
 import { follow } from '../api/follow.ts'
+import { useIsVisible } from '../notices/notices.ts'
 import { t } from '../strings/strings.ts'
-import { useIsVisible } from './build-news.tsx'
 
 export interface StoryLine {
   seq: number
