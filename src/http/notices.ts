@@ -40,7 +40,7 @@ interface LastTurn {
 }
 
 /**
- * What waits for a user or is unread, over all of their conversations and builds. Nothing is stored: a notice follows from
+ * The open questions and unread results of a user, over all conversations and builds. Nothing is stored: a notice follows from
  * approvals, questions, builds and logs, so that an answer on any channel removes it.
  */
 export function createNotices(dependencies: {

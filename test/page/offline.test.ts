@@ -140,7 +140,7 @@ describePage('the installed app', () => {
     await site.close()
   })
 
-  it('PAGE-21 what another app shares is the draft of a new conversation, and nothing is sent', async () => {
+  it('PAGE-21 content that another app shares is the draft of a new conversation, and nothing is sent', async () => {
     const { newContext, signInLink, fake } = await openPage()
     const page = await (await newContext({ serviceWorkers: 'allow' })).newPage()
     await signIn(page, await signInLink())

@@ -61,7 +61,7 @@ function useReadMark(sessionId: string | null, { cursor }: Conversation): void {
     return () => clearTimeout(timer)
   }, [sessionId, seq, isVisible])
 
-  // What was in view when the user left it was read, too.
+  // The user has read the part that was in view when they left.
   const shown = useRef({ seq, isVisible })
   shown.current = { seq, isVisible }
   useEffect(

@@ -2,7 +2,7 @@ import { useEffect, useState } from 'react'
 import type { Attachment } from '../../../src/protocol/api.ts'
 import { forgetDraftFiles, readDraftFiles, writeDraftFiles } from '../offline/waiting-store.ts'
 
-/** What is typed and attached in each conversation and not sent yet. It is kept over a reload, for this tab alone. */
+/** The text and files of each conversation that are not sent yet. They are kept over a reload, for this tab alone. */
 
 export interface Draft {
   text: string

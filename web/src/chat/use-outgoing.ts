@@ -118,7 +118,7 @@ export function useOutgoing(options: {
     refreshSessions()
   }, [])
 
-  // What waits in this browser: from before a reload, and as this or another tab sends it.
+  // Messages that wait in this browser: from before a reload, and as this or another tab sends them.
   useEffect(() => {
     function show(messages: readonly WaitingMessage[]): void {
       hasWaiting.current = messages.some(({ error }) => error === undefined)

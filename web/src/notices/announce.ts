@@ -35,7 +35,7 @@ export function isShownHere(notice: Notice): boolean {
   return location.pathname === pathname && (search === '' || location.search === search)
 }
 
-/** What was there when the page was opened is in the list only. */
+/** Notices from before the page was opened are in the list only. */
 function announce(notices: readonly Notice[], { isFirst }: { isFirst: boolean }): void {
   const fresh = notices.filter(({ id }) => !announced.has(id))
   if (fresh.length === 0) return

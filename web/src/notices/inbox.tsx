@@ -65,7 +65,7 @@ function Entry({ notice, onOpen }: { notice: Notice; onOpen(): void }) {
   )
 }
 
-/** What waits for the user or is unread, newest first. */
+/** Open questions and unread results, newest first. */
 export function Inbox({ onClose }: { onClose(): void }) {
   const notices = useNotices()
   const unseen = useUnseen()

@@ -192,7 +192,7 @@ async function followNotices(signal: AbortSignal): Promise<void> {
     },
     onState(isNowConnected) {
       takeAndPass({ kind: 'connection', isConnected: isNowConnected })
-      // What changed while nothing was connected.
+      // They may have changed while nothing was connected.
       if (isNowConnected) takeAndPass({ kind: 'sessions' })
     },
     signal,

@@ -84,7 +84,7 @@ export async function scheduleSending(user: string): Promise<void> {
 }
 
 /** Sends what waits, until one cannot be sent. */
-export async function sendWaiting(user: string): Promise<void> {
+async function sendWaiting(user: string): Promise<void> {
   await alone(async () => {
     clearTimeout(timer)
     for (const message of await waitingOf(user)) {

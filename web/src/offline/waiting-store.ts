@@ -1,8 +1,8 @@
 import type { Attachment } from '../../../src/protocol/api.ts'
 
 /**
- * What this browser keeps for later, in its own database: messages that could not be sent, what another app shared with Familiar,
- * and the files of drafts. The page and its service worker use it.
+ * The database of this browser for things to do later: messages that could not be sent, content that another app shared with
+ * Familiar, and the files of drafts. The page and its service worker use it.
  */
 
 export interface WaitingMessage {

@@ -31,7 +31,7 @@ export function startWorker(onSend: () => void): () => void {
   return () => workers.removeEventListener('message', onMessage)
 }
 
-/** Asks the browser to send what waits, also after the page is closed. Where it cannot, the page sends it. */
+/** Asks the browser to send what waits, also after the page is closed. A browser that cannot leaves it to the page. */
 export async function requestSync(): Promise<boolean> {
   const registration = (await container()?.getRegistration()) as
     | (ServiceWorkerRegistration & { sync?: { register(tag: string): Promise<void> } })

@@ -25,7 +25,7 @@ export function rememberWho({ name, command, agent_name }: Reply<'signIn.who'>):
   localStorage.setItem(whoName, JSON.stringify({ name, command, agent_name }))
 }
 
-/** Who was signed in here at last. */
+/** The user who was signed in here last. */
 export function lastWho(): Reply<'signIn.who'> {
   try {
     const { name, command, agent_name } = JSON.parse(localStorage.getItem(whoName) ?? '{}') as Record<string, unknown>
