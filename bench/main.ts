@@ -157,7 +157,7 @@ const benches: Record<string, () => Promise<void>> = {
   async page() {
     const { measurePage } = await import('./measure-page.ts')
     const report = await measurePage({ messages: Number(values.sizes ?? 2_000), say })
-    console.log(report)
+    console.dir(report, { depth: 4 })
     write(report, values.out)
   },
 

@@ -7,7 +7,8 @@ import { weighPage } from '../test/page/support/weigh-page.ts'
 import { percentile, rounded } from './statistics.ts'
 
 /**
- * The size of the page, and its speed in Chromium: scrolling a long conversation, and typing while a reply streams in.
+ * The size of the page, and its speed in Chromium: scrolling a long conversation, and typing while a reply streams in, with a very
+ * long reply on the screen or on its way, in a conversation of 300 messages, and beside a list of a thousand conversations.
  */
 export async function measurePage({ messages, say: tell }: { messages: number; say(line: string): void }) {
   await ensurePageIsBuilt()
@@ -24,21 +25,27 @@ export async function measurePage({ messages, say: tell }: { messages: number; s
     const scrolling = await measureScrolling(opened)
     tell('typing, idle and while a reply streams in')
     const typing = await measureTyping(opened, session)
-    return { weight, messages, opening, scrolling, typing }
+    const hard = await measureHardCases(opened, tell)
+    return { weight, messages, opening, scrolling, typing, ...hard }
   } finally {
     await opened.close()
     await closeBrowser()
   }
 }
 
-async function makeSession({ familiar, fake }: OpenedPage, messages: number, tell: (line: string) => void) {
+async function makeSession(
+  { familiar, fake }: OpenedPage,
+  messages: number,
+  tell: (line: string) => void,
+  name = 'long',
+): Promise<string> {
   let session = ''
   fake.respondWith(({ n }) => ({
     text: `Answer ${n}: **yes**, with a list\n\n- one\n- two\n\nand a line of code: \`let n = ${n}\`.`,
   }))
   for (let said = 0; said < messages; said += 2) {
     if (said % 200 === 0) tell(`${said} of ${messages} messages`)
-    session = (await familiar.chat(`Question ${said}: is it so?`, { session: 'long' })).session_id
+    session = (await familiar.chat(`Question ${said}: is it so?`, { session: name })).session_id
   }
   return session
 }
@@ -52,7 +59,7 @@ async function measureOpening({ page, url }: OpenedPage, session: string) {
 }
 
 async function measureScrolling({ page }: OpenedPage) {
-  const earlier = page.getByRole('button', { name: 'Show what was said before' })
+  const earlier = page.getByRole('button', { name: 'Show earlier messages' })
   while ((await earlier.count()) > 0) {
     const answered = page.waitForResponse((response) => response.url().includes('/turn-events'))
     await earlier.dispatchEvent('click')
@@ -77,10 +84,79 @@ async function measureTyping({ page, fake, url }: OpenedPage, session: string) {
   return { idle: spread(idle), whileStreaming: spread(whileStreaming), isStillStreaming }
 }
 
+const longReply = 100_000
+
+/** A long reply as models write them: headings, prose, lists, code, tables and formulas. */
+function makeLongReply(): string {
+  let text = ''
+  for (let part = 1; text.length < longReply; part += 1) {
+    text += `## Part ${part}\n\n${`Some **words** about part ${part}, with \`code\` and a [link](https://example.org). `.repeat(5)}\n\n`
+    text += `- one\n- two\n  - nested\n- three\n\n| a | b | c |\n|---|---|---|\n${'| 1 | 2 | 3 |\n'.repeat(6)}\n`
+    text += `\`\`\`ts\n${Array.from({ length: 12 }, (_, at) => `const value${at} = compute(${part}, '${at}')\n`).join('')}\`\`\`\n\n`
+    text += `Then $x_{${part}}^2 + 1$ follows.\n\n`
+  }
+  return text.slice(0, longReply)
+}
+
+/** One fence, list, table or paragraph without an end: nothing of it is whole before the last character. */
+const endlessReplies: Readonly<Record<string, string>> = {
+  mixed: makeLongReply(),
+  code: `\`\`\`python\n${'print("a line of a long program", value)\n'.repeat(longReply / 40)}`,
+  list: '- an item of a **long** list, with some words\n'.repeat(longReply / 46),
+  table: `| name | value |\n|---|---|\n${'| a name of a row | 12,345 |\n'.repeat(longReply / 29)}`,
+}
+
+/** Each case is what a page must stay quick with. */
+async function measureHardCases(opened: OpenedPage, tell: (line: string) => void) {
+  const { page, familiar, fake, url } = opened
+  async function typeIn(session: string): Promise<ReturnType<typeof spread>> {
+    await page.goto(`${url}/talk/${session}`)
+    await page.locator('article').last().waitFor()
+    await page.waitForTimeout(1_500)
+    return spread(await typeKeys(page))
+  }
+
+  tell(`300 messages`)
+  let session = await makeSession(opened, 300, () => undefined, 'three hundred')
+  const threeHundredMessages = await typeIn(session)
+
+  tell(`a reply of ${longReply} characters on the screen`)
+  fake.respondWith(() => ({ text: endlessReplies.mixed ?? '' }))
+  session = (await familiar.chat('Tell me everything', { session: 'long reply' })).session_id
+  const longReplyOnScreen = await typeIn(session)
+
+  const longReplyStreaming: Record<string, ReturnType<typeof spread> & { characters: number }> = {}
+  for (const [name, text] of Object.entries(endlessReplies)) {
+    tell(`a reply of ${longReply} characters that streams in: ${name}`)
+    fake.respondWith(() => ({ text, chunkSize: 60, chunkDelayMs: 4 }))
+    await page.goto(`${url}/`)
+    await page.getByRole('combobox', { name: 'Message' }).fill('')
+    await say(page, 'Tell me everything again')
+    const shown = page.locator('article[aria-busy=true]')
+    const length = async () => ((await shown.textContent().catch(() => '')) ?? '').length
+    while ((await length()) < longReply * 0.6) await page.waitForTimeout(200)
+    const times = await typeKeys(page)
+    longReplyStreaming[name] = { characters: await length(), ...spread(times) }
+    await shown.waitFor({ state: 'detached', timeout: 120_000 })
+  }
+
+  tell('a thousand conversations')
+  fake.respondWith(() => ({ text: 'Yes.' }))
+  for (let made = 0; made < 1_000; made += 20) {
+    const some = Array.from({ length: 20 }, (_, at) =>
+      familiar.chat(`Question ${made + at}`, { session: `s${made + at}` }),
+    )
+    await Promise.all(some)
+  }
+  const thousandConversations = await typeIn(session)
+  return { threeHundredMessages, longReplyOnScreen, longReplyStreaming, thousandConversations }
+}
+
 /** From the key to the paint that shows it. */
 async function typeKeys(page: Page): Promise<number[]> {
   await page.evaluate(watchesKeys)
   await page.getByRole('combobox', { name: 'Message' }).focus()
+  await page.getByRole('combobox', { name: 'Message' }).fill('')
   for (const letter of 'the quick brown fox jumps over the lazy dog and goes home again')
     await page.keyboard.press(letter === ' ' ? 'Space' : letter)
   return (await page.evaluate('window.keyTimes')) as number[]

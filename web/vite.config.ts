@@ -98,7 +98,7 @@ export default defineConfig(async () => ({
     emptyOutDir: true,
     // Heavy parts come in chunks of their own, when they are needed.
     chunkSizeWarningLimit: 3_000,
-    rolldownOptions: { input: { index: 'index.html', diagram: 'diagram.html' } },
+    rolldownOptions: { input: { index: 'index.html', diagram: 'diagram.html', preview: 'preview.html' } },
   },
   // Workers load their parts when they need them, too.
   worker: { format: 'es' as const },

@@ -203,15 +203,15 @@ const policy = Object.entries({
   'manifest-src': `'self'`,
   'worker-src': `'self'`,
   ...framePagePolicy,
-  // For the document that draws diagrams. All other replies refuse to be in a frame.
+  // For the documents of `frameHeaders`. All other replies refuse to be in a frame.
   'frame-src': `'self'`,
   'img-src': `'self' data: blob:`,
   'form-action': `'none'`,
   'base-uri': `'none'`,
   'frame-ancestors': `'none'`,
   'require-trusted-types-for': `'script'`,
-  // For the frames of cards and three workers, each made once: a second policy of that name is refused.
-  'trusted-types': 'familiar-card familiar-layout familiar-highlight familiar-worker',
+  // For the frames of cards and the workers, each made once: a second policy of that name is refused.
+  'trusted-types': 'familiar-card familiar-layout familiar-highlight familiar-worker familiar-pdf',
 })
   .map(([name, value]) => `${name} ${value}`)
   .join('; ')
@@ -226,24 +226,41 @@ const pageHeaders = {
   ...framePageHeaders,
 }
 
-const diagramPath = '/diagram.html'
-
-/**
- * The document that draws diagrams builds HTML from strings, so it is a sandboxed origin without network, storage or
- * cookies. Only this page may embed it.
- */
-const diagramHeaders = {
-  ...pageHeaders,
-  'content-security-policy': [
+/** A sandboxed origin without network, storage or cookies. Only this page may embed it. */
+const framePolicy = (allowed: readonly string[]) =>
+  [
     'sandbox allow-scripts',
     `default-src 'none'`,
-    `script-src 'self'`,
-    `style-src 'unsafe-inline'`,
-    'img-src data:',
+    ...allowed,
     `form-action 'none'`,
     `base-uri 'none'`,
     `frame-ancestors 'self'`,
-  ].join('; '),
+  ].join('; ')
+
+/** The documents of the page's frames. */
+const frameHeaders: Readonly<Record<string, Record<string, string>>> = {
+  // Draws diagrams, and builds HTML from strings for that.
+  '/diagram.html': {
+    ...pageHeaders,
+    'content-security-policy': framePolicy([`script-src 'self'`, `style-src 'unsafe-inline'`, 'img-src data:']),
+  },
+  // Shows HTML that a model or a tool wrote, with its own scripts. They can load nothing, not even files of the page.
+  '/preview.html': {
+    ...pageHeaders,
+    'content-security-policy': framePolicy([
+      `script-src 'unsafe-inline'`,
+      `style-src 'unsafe-inline'`,
+      'img-src data: blob:',
+      'media-src data: blob:',
+      'font-src data:',
+      // Its own code turns off what no policy does, and this makes every text that becomes HTML pass that code.
+      `require-trusted-types-for 'script'`,
+      'trusted-types default',
+    ]),
+    'connection-allowlist': '()',
+    'x-dns-prefetch-control': 'off',
+    'permissions-policy': 'camera=(), geolocation=(), microphone=(), clipboard-read=(), clipboard-write=()',
+  },
 }
 
 /** Whether a path belongs to the API, not to the page. */
@@ -266,7 +283,7 @@ function servePage(files: PageFiles): MiddlewareHandler<HttpEnv> {
     const body = takesGzip ? file.gzip : file.plain
     return new Response(method === 'HEAD' ? null : new Uint8Array(body ?? []), {
       headers: {
-        ...(path === diagramPath ? diagramHeaders : pageHeaders),
+        ...(frameHeaders[path] ?? pageHeaders),
         // They contain no user data, and the document of diagrams, which has no origin, loads its scripts from there.
         ...(isAsset && context.req.header('origin') === 'null' && { 'access-control-allow-origin': 'null' }),
         'content-type': file.mediaType,

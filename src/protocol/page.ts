@@ -30,6 +30,14 @@ export const mediaTextReplySchema = z.object({
   isCut: z.boolean(),
 })
 
+/** `name`: as it is written in the message, with its `@`. */
+export const mentionQuerySchema = z.strictObject({ name: z.string().min(2).max(1_100) })
+export const mentionReplySchema = z.object({
+  path: z.string(),
+  /** The oldest first; the last one is the file as it is now. */
+  versions: z.array(z.object({ version: z.number().int(), at: time.nullable(), content: z.string() })),
+})
+
 /** The signed-in user and the scope. */
 export const whoReplySchema = z.object({
   name: z.string(),
@@ -218,6 +226,11 @@ export const page = {
       scope: 'read',
       reply: mediaTextReplySchema,
     },
+  ),
+  mention: operation(
+    'GET /api/v1/sessions/:id/messages/:message/mention',
+    'Get a text file or block that a message of the user names, with its earlier versions.',
+    { scope: 'chat', query: mentionQuerySchema, reply: mentionReplySchema },
   ),
   card: operation(
     'GET /api/v1/sessions/:id/cards/:call',

@@ -9,6 +9,8 @@ import { compare } from './recorder.ts'
 /** Routes that this suite leaves to others, each with the reason. */
 const elsewhere: Record<string, string> = {
   'GET /api/v1/sessions/:id/media/:hash/text': 'asked in test/e2e/hands.test.ts, with files of tools',
+  'GET /api/v1/sessions/:id/messages/:message/mention':
+    'asked in test/page/preview.test.ts, with a file of the workspace',
   'GET /api/v1/setup/providers': 'it lists the model servers of this machine: test/security/connect-model.test.ts',
   'POST /api/v1/setup/try': 'test/security/connect-model.test.ts',
   'POST /api/v1/setup/models': 'test/security/connect-model.test.ts',

@@ -1,24 +1,47 @@
 import mermaid from 'mermaid'
 
-/** A request of the page: a diagram in Mermaid's language, for a light or dark background. */
+/** The page's colors, so that a diagram looks as if it were part of it. */
+export interface DiagramColors {
+  ground: string
+  box: string
+  border: string
+  ink: string
+  line: string
+}
+
+/** A request of the page: a diagram in Mermaid's language. */
 interface DiagramQuestion {
   id: number
   source: string
   isDark: boolean
+  colors: DiagramColors
 }
 
 /**
  * Runs in a document of its own that has no origin, no network and nothing of the user's but the diagram (see `serve-page.ts`):
  * Mermaid builds HTML from strings, which the page itself never does. The result is shown as an image, where no script runs.
  */
-async function draw({ id, source, isDark }: DiagramQuestion): Promise<object> {
+async function draw({ id, source, isDark, colors }: DiagramQuestion): Promise<object> {
   mermaid.initialize({
     startOnLoad: false,
     securityLevel: 'strict',
     suppressErrorRendering: true,
     logLevel: 'fatal',
     maxTextSize: 20_000,
-    theme: isDark ? 'dark' : 'default',
+    theme: 'base',
+    themeVariables: {
+      darkMode: isDark,
+      background: colors.ground,
+      mainBkg: colors.box,
+      primaryColor: colors.box,
+      primaryTextColor: colors.ink,
+      primaryBorderColor: colors.border,
+      lineColor: colors.line,
+      textColor: colors.ink,
+      edgeLabelBackground: colors.ground,
+    },
+    // Labels of arrows hide the line behind them.
+    themeCSS: `.edgeLabel rect, .labelBkg, .edgeLabel .background { fill: ${colors.ground}; opacity: 1; }`,
     fontFamily: 'system-ui, sans-serif',
     htmlLabels: false,
     flowchart: { htmlLabels: false },

@@ -28,12 +28,12 @@ export function createPinRoutes(pins: Pins): Route[] {
 type History = Extract<Awaited<ReturnType<Assets['history']>>, { ok: true }>
 
 /** A token writes as its user. */
-function actorOf(context: HttpContext, agent = 'main'): AssetActor {
+export function actorOf(context: HttpContext, agent = 'main'): AssetActor {
   return { userId: callerOf(context).userId, author: 'user', agent, trust: 'owner' }
 }
 
 /** Returns the success, or throws the failure. */
-function orRefuse<T extends { ok: true }>(outcome: T | AssetFailure): T {
+export function orRefuse<T extends { ok: true }>(outcome: T | AssetFailure): T {
   if (outcome.ok) return outcome
   throw new FamiliarError(errorCodes[outcome.code] ?? 'bad_request', outcome.message)
 }

@@ -3,17 +3,22 @@ import { beginSessionIn } from '../../agent/sessions/sessions.ts'
 import * as sessionApi from '../../protocol/api.ts'
 import { FamiliarError } from '../../protocol/errors.ts'
 import * as api from '../../protocol/page.ts'
+import { isOwnWords } from '../../security/approvals.ts'
 import { frameDocument } from '../../tools/cards/frame-document.ts'
+import type { AssetVersion } from '../../tools/files/assets.ts'
+import { namedBlockUri } from '../../tools/files/pins.ts'
+import { findReferences } from '../../tools/files/references.ts'
 import { createSessionHandler, sessionReply } from '../chat-replies.ts'
 import type { HttpDependencies } from '../dependencies.ts'
 import { clientToolsOf, toInboundMessage } from '../inbound-message.ts'
 import type { HttpPage } from '../page.ts'
 import { commonHeaders } from '../replies.ts'
 import { handle, type Route } from '../route.ts'
+import { actorOf, orRefuse } from './files.ts'
 
 /** The chat of the page: the list of sessions, the newest events, files and cards, and branches at a message. */
 export function createTalkRoutes(dependencies: HttpDependencies, page: HttpPage): Route[] {
-  const { conversations, media, readDocument } = dependencies
+  const { conversations, media, readDocument, assets } = dependencies
   const inSession = createSessionHandler(dependencies)
 
   /** Files and cards are found only in the user's own sessions. */
@@ -94,6 +99,20 @@ export function createTalkRoutes(dependencies: HttpDependencies, page: HttpPage)
       if (found.type !== 'tool_finished' || !found.card) throw new FamiliarError('not_found', 'This call has no card')
       return { document: frameDocument(found.card) }
     }),
+    // The request names no path: the message does, which the user wrote and whose files were read when its turn started.
+    inSession(api.page.mention, async ({ session, params, query, context }) => {
+      const event = await findEvent(
+        session,
+        (one) => one.type === 'message_received' && one.messageId === params.message && isOwnWords(one),
+      )
+      const text = event.type === 'message_received' ? event.text : ''
+      const named = findReferences(text).find(({ start, end }) => text.slice(start, end) === query.name)
+      if (!named || !assets) throw new FamiliarError('not_found', 'The message names no such file')
+      const path = named.kind === 'block' ? namedBlockUri(named.path) : named.path
+      const current = orRefuse(await assets.assets.load(actorOf(context), { path }))
+      const { versions } = orRefuse(await assets.assets.history(actorOf(context), { path }))
+      return { path: current.path, versions: shownVersions(current, versions) }
+    }),
     inSession(api.page.media, async ({ session, params: { hash } }) => {
       await findEvent(session, (event) => mediaOf(event).some((part) => part.hash === hash))
       // Not its own media type: an HTML file of a tool would run as a page of this origin.
@@ -115,6 +134,21 @@ export function createTalkRoutes(dependencies: HttpDependencies, page: HttpPage)
 }
 
 const maxPreviewCharacters = 100_000
+const maxCharactersOfVersions = 2_000_000
+
+/** The newest versions that fit, oldest first. The last one is the content as it is now, which may have no version. */
+function shownVersions(current: { content: string; version: number }, recorded: readonly AssetVersion[]) {
+  const now = recorded.find(({ content }) => content === current.content)
+  const shown = [{ version: now?.version ?? current.version, at: now?.at ?? null, content: current.content }]
+  let room = maxCharactersOfVersions - current.content.length
+  for (const { version, at, content } of recorded.toSorted((one, other) => other.version - one.version)) {
+    if (content === null || content === shown[0]?.content) continue
+    room -= content.length
+    if (room < 0) break
+    shown.unshift({ version, at, content })
+  }
+  return shown
+}
 
 function mediaOf(event: LoggedEvent) {
   return event.type === 'message_received' || event.type === 'tool_finished' ? (event.media ?? []) : []

@@ -102,6 +102,7 @@ export const paths = {
   'page.markRead': 'PUT /sessions/:id/read',
   'page.media': 'GET /sessions/:id/media/:hash',
   'page.mediaText': 'GET /sessions/:id/media/:hash/text',
+  'page.mention': 'GET /sessions/:id/messages/:message/mention',
   'page.notices': 'GET /page/notices',
   'page.pin': 'PUT /sessions/:id/pin',
   'page.removeBranch': 'DELETE /sessions/:id/branches/:message',

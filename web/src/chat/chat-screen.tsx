@@ -5,6 +5,7 @@ import { useToasts } from '../components/feedback.tsx'
 import { Icon } from '../components/icon.tsx'
 import { useClientTools } from '../memory/private/client-tools.ts'
 import { useIsVisible } from '../notices/notices.ts'
+import { useSharedConversation } from '../preview/preview.tsx'
 import { useWho } from '../shell/account.tsx'
 import { usePlace, useTitle } from '../shell/router.tsx'
 import { t } from '../strings/strings.ts'
@@ -91,6 +92,7 @@ export function ChatScreen() {
   )
   useTitle(session?.title ?? session?.contact ?? agent_name)
   useReadMark(sessionId, opened.conversation)
+  useSharedConversation(opened.conversation.items)
   const clientTools = useClientTools(sessionId, opened.conversation)
 
   const [chosen, setChosen] = useState(usualConversation)

@@ -356,6 +356,20 @@ export function isWorking({ items }: Conversation): boolean {
   return last?.kind === 'turn' && last.outcome === undefined
 }
 
+const begins = new Set(['request_capability', 'repair_capability'])
+
+/** The build that a call started or found, from the first line of its result. */
+export function readBuildId({ name, result }: Pick<ToolPart, 'name' | 'result'>): string | undefined {
+  const [line = ''] = (result?.text ?? '').split('\n')
+  if (!begins.has(name) || !line.startsWith('{')) return undefined
+  try {
+    const { build_id } = JSON.parse(line) as { build_id?: unknown }
+    return typeof build_id === 'string' ? build_id : undefined
+  } catch {
+    return undefined
+  }
+}
+
 const automated = ['system', 'approval', 'builder', 'subagent', 'schedule', 'cron', 'webhook']
 
 /** Whether the user wrote it, so that it can be edited and sent again. */

@@ -1,16 +1,17 @@
 import { useVirtualizer } from '@tanstack/react-virtual'
-import { memo, type RefObject, useEffect, useLayoutEffect, useRef, useState } from 'react'
+import { memo, type RefObject, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react'
 import { Button, classes, IconButton } from '../components/controls.tsx'
 import { Failure, RawOnError } from '../components/feedback.tsx'
 import { Icon } from '../components/icon.tsx'
-import { Markdown } from '../components/markdown.tsx'
+import { Markdown, MentionContext } from '../components/markdown.tsx'
 import { usePlace } from '../shell/router.tsx'
 import { t } from '../strings/strings.ts'
 import { focusComposer } from './composer.tsx'
 import { askedBy, type Item, isOwnMessage, type MessageItem } from './conversation.ts'
 import { highlightWords } from './find.tsx'
 import { MessageActions } from './message-actions.tsx'
-import { MediaView, TurnView } from './turn-view.tsx'
+import { MediaView } from './result-files.tsx'
+import { TurnView } from './turn-view.tsx'
 import type { OpenConversation } from './use-conversation.ts'
 import type { Outgoing } from './use-outgoing.ts'
 
@@ -57,6 +58,10 @@ function MessageView(props: Omit<ItemViewProps, 'asked'> & { item: MessageItem }
   const { item, sessionId, isNewest, outgoing, onCancel, onRetry } = props
   const { state, files = [], progress } = outgoing ?? {}
   const isOthers = !isOwnMessage(item)
+  const mentions = useMemo(
+    () => (sessionId && !isOthers && !outgoing ? { sessionId, messageId: item.id } : undefined),
+    [sessionId, isOthers, outgoing, item.id],
+  )
   return (
     <div className="group flex flex-col items-end" data-newest={isNewest || undefined}>
       <div
@@ -68,14 +73,22 @@ function MessageView(props: Omit<ItemViewProps, 'asked'> & { item: MessageItem }
       >
         {isOthers && <p className="text-xs">{item.source}</p>}
         <span className="sr-only">{t.chat.you} </span>
-        <Markdown text={item.text} />
+        <MentionContext value={mentions}>
+          <Markdown text={item.text} />
+        </MentionContext>
         {files.map((name, index) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: two files may have the same name.
           <span key={index} className="flex items-center gap-1.5 text-sm text-soft">
             <Icon name="attach" size={14} /> <span className="min-w-0 truncate">{name}</span>
           </span>
         ))}
-        {sessionId && item.media.map((part) => <MediaView key={part.hash} part={part} sessionId={sessionId} />)}
+        {sessionId && item.media.length > 0 && (
+          <div className="mt-2 space-y-2">
+            {item.media.map((part) => (
+              <MediaView key={part.hash} part={part} sessionId={sessionId} />
+            ))}
+          </div>
+        )}
       </div>
       {!outgoing && !isOthers && <MessageActions item={item} />}
       {outgoing && (

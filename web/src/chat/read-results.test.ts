@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { readBuildId, readCommand, readFoundTools, readMemories, readPage, readSearchHits } from './read-results.ts'
+import { readBuildId } from './conversation.ts'
+import { readCommand, readFoundTools, readMemories, readPage, readSearchHits } from './read-results.ts'
 
 const hostile = [
   '',

@@ -1,25 +1,10 @@
 import type { Json } from '../../../src/protocol/messages.ts'
-import type { ToolPart } from './conversation.ts'
 
 /** A text of what a tool was called with; empty where there is none. A model may write any shape. */
 export function inputText(input: Json, key: string): string {
   if (typeof input !== 'object' || input === null || Array.isArray(input)) return ''
   const value = input[key]
   return typeof value === 'string' ? value : ''
-}
-
-const begins = new Set(['request_capability', 'repair_capability'])
-
-/** The build that a call started or found, from the first line of its result. */
-export function readBuildId({ name, result }: Pick<ToolPart, 'name' | 'result'>): string | undefined {
-  const [line = ''] = (result?.text ?? '').split('\n')
-  if (!begins.has(name) || !line.startsWith('{')) return undefined
-  try {
-    const { build_id } = JSON.parse(line) as { build_id?: unknown }
-    return typeof build_id === 'string' ? build_id : undefined
-  } catch {
-    return undefined
-  }
 }
 
 interface CommandOutcome {

@@ -21,8 +21,6 @@ interface OverlayProps {
 interface Overlay {
   /** Null where the result has another format or is missing: then the plain call is shown. */
   show(props: OverlayProps): ReactNode
-  /** It takes a while, and is worth looking at meanwhile. */
-  opensWhileRunning?: true
 }
 
 function showCommand({ tool }: OverlayProps): ReactNode {
@@ -207,11 +205,19 @@ const overlays: Readonly<Record<string, Overlay>> = {
   find_tools: { show: showFoundTools },
   lookup_capability: { show: showFoundTools },
   schedule_message: { show: showSchedule },
-  sessions_spawn: { show: showSpawn, opensWhileRunning: true },
-  exec: { show: showCommand, opensWhileRunning: true },
+  sessions_spawn: { show: showSpawn },
+  exec: { show: showCommand },
 }
 
-/** A model may call a tool by any name, such as one that every object has. */
-export function overlayOf(name: string): Overlay | undefined {
-  return Object.hasOwn(overlays, name) ? overlays[name] : undefined
+/** A call as its tool shows it. `raw`: what went in and came out; `isAside`: below something that says it better. */
+export function ToolDetails({ raw, ...props }: OverlayProps & { raw(isAside: boolean): ReactNode }) {
+  const { name } = props.tool
+  // A model may call a tool by any name, such as one that every object has.
+  const overlay = Object.hasOwn(overlays, name) ? (overlays[name]?.show(props) ?? null) : null
+  return (
+    <>
+      {overlay}
+      {raw(overlay !== null)}
+    </>
+  )
 }

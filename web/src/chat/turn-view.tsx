@@ -1,9 +1,8 @@
-import { Fragment, lazy, Suspense, useEffect, useState } from 'react'
-import type { Json, MediaPart } from '../../../src/protocol/messages.ts'
-import { callRaw } from '../api/call.ts'
+import { type ComponentProps, lazy, Suspense } from 'react'
+import type { Json } from '../../../src/protocol/messages.ts'
 import { CardFrame } from '../components/card.tsx'
 import { Notice, RawOnError } from '../components/feedback.tsx'
-import { Icon, type IconName } from '../components/icon.tsx'
+import type { IconName } from '../components/icon.tsx'
 import { Fold } from '../components/layout.tsx'
 import { Markdown } from '../components/markdown.tsx'
 import { Link } from '../shell/router.tsx'
@@ -11,11 +10,9 @@ import { formatList, formatUsd } from '../strings/format.ts'
 import { t } from '../strings/strings.ts'
 import { Approval } from './approval.tsx'
 import { ChoiceList } from './choices.tsx'
-import type { ToolPart, TurnItem, TurnPart } from './conversation.ts'
+import { readBuildId, type ToolPart, type TurnItem, type TurnPart } from './conversation.ts'
 import { type Asked, RetryButton, TurnActions } from './message-actions.tsx'
-import { readBuildId } from './read-results.ts'
-import { ResultFile } from './result-files.tsx'
-import { overlayOf } from './tool-results.tsx'
+import { ResultFiles } from './result-files.tsx'
 
 /** The memories that were recalled for a turn. */
 function Recalled({ memories }: { memories: readonly { id: string; text: string }[] }) {
@@ -48,71 +45,23 @@ function Thinking({ text, isNow }: { text: string; isNow: boolean }) {
   )
 }
 
-/** A file of the conversation, and under it what the model got of it. */
-export function MediaView(props: { part: MediaPart; sessionId: string }) {
-  const note = props.part.reading?.note
-  return (
-    <div className="flex flex-col items-start gap-1">
-      <MediaContent {...props} />
-      {note && (
-        <p className={`text-xs ${props.part.reading?.state === 'unreadable' ? 'text-warn' : 'text-soft'}`}>{note}</p>
-      )}
-    </div>
-  )
-}
-
-/** More pictures of one call are shown when they are opened. */
-const maxInline = 4
-
-function isPicture({ mediaType }: MediaPart): boolean {
-  return /^image\/(png|jpeg|gif|webp)$/.test(mediaType)
-}
-
-/** Seen or heard here where that is harmless, and always there to be kept. */
-function MediaContent({ part, sessionId }: { part: MediaPart; sessionId: string }) {
-  const address = useMedia(part, sessionId)
-  if (!address) return <p className="text-sm text-soft">{part.name}</p>
-  if (isPicture(part)) return <img src={address} alt={part.name} className="max-h-96 rounded-xl border border-line" />
-  if (part.mediaType.startsWith('audio/')) {
-    // biome-ignore lint/a11y/useMediaCaption: speech of Familiar; its text is next to it.
-    return <audio controls src={address} aria-label={part.name} className="w-full max-w-md" />
-  }
-  return (
-    <a
-      href={address}
-      download={part.name}
-      className="inline-flex items-center gap-2 rounded-lg border border-line px-3 py-1.5 text-sm hover:bg-sunken"
-    >
-      <Icon name="arrow_down" size={16} /> {part.name}
-    </a>
-  )
-}
-
-/** Fetched, because a picture's own request would not carry the page's key. */
-function useMedia({ hash, mediaType }: MediaPart, sessionId: string): string | undefined {
-  const [address, setAddress] = useState<string>()
-  useEffect(() => {
-    const controller = new AbortController()
-    let made: string | undefined
-    callRaw('page.media', { id: sessionId, hash }, { signal: controller.signal })
-      .then((response) => response.arrayBuffer())
-      .then((bytes) => {
-        made = URL.createObjectURL(new Blob([bytes], { type: mediaType }))
-        setAddress(made)
-      })
-      .catch(() => undefined)
-    return () => {
-      controller.abort()
-      if (made) URL.revokeObjectURL(made)
-    }
-  }, [hash, mediaType, sessionId])
-  return address
-}
-
 // Loaded on demand: few conversations build a tool.
 const BuildFold = lazy(async () => ({
   default: (await import('../tools/builds.tsx')).BuildFold,
 }))
+
+// Loaded when the first call is opened.
+const ToolDetails = lazy(async () => {
+  try {
+    return { default: (await import('./tool-results.tsx')).ToolDetails }
+  } catch {
+    // A newer Familiar has replaced the file: the plain call can be read as well.
+    return { default: ({ raw }: ComponentProps<typeof import('./tool-results.tsx').ToolDetails>) => <>{raw(false)}</> }
+  }
+})
+
+/** They take a while, and are worth looking at meanwhile. */
+const opensWhileRunning = new Set(['exec', 'sessions_spawn'])
 
 /** Common tools have a title of their own; others show their name. */
 const icons: Record<keyof typeof t.toolTitles, IconName> = {
@@ -131,6 +80,8 @@ const icons: Record<keyof typeof t.toolTitles, IconName> = {
   exec: 'bolt',
   sessions_spawn: 'fork',
   schedule_message: 'calendar',
+  generate_image: 'eye',
+  run_skill_script: 'bolt',
 }
 
 function hasTitle(name: string): name is keyof typeof icons {
@@ -151,10 +102,8 @@ export function ToolView(props: { tool: ToolPart; sessionId: string | null; star
   if (tool.approval) return <Approval approval={tool.approval} />
   const { title, icon } = titleOf(tool)
   const isRunning = tool.result === undefined
-  const known = overlayOf(tool.name)
   // A build continues after the call that started it.
   const build = readBuildId(tool)
-  const overlay = known?.show({ tool, sessionId }) ?? null
   return (
     <div className="space-y-2">
       {build === undefined ? (
@@ -165,11 +114,16 @@ export function ToolView(props: { tool: ToolPart; sessionId: string | null; star
           detail={tool.name === 'ask_user' ? '' : (isRunning && newest(tool.progress)) || summary(tool.input)}
           isActive={isRunning}
           isBad={tool.result?.isError === true}
-          startsOpen={startsOpen && overlay !== null}
-          opensWhileActive={known?.opensWhileRunning === true}
+          startsOpen={startsOpen}
+          opensWhileActive={opensWhileRunning.has(tool.name)}
         >
-          {overlay}
-          <RawCall tool={tool} isAside={overlay !== null} />
+          <Suspense fallback={<p className="breathing text-sm text-soft">{t.common.loading}</p>}>
+            <ToolDetails
+              tool={tool}
+              sessionId={sessionId}
+              raw={(isAside) => <RawCall tool={tool} isAside={isAside} />}
+            />
+          </Suspense>
         </Fold>
       ) : (
         <Suspense fallback={<p className="breathing text-sm text-soft">{t.common.loading}</p>}>
@@ -179,17 +133,7 @@ export function ToolView(props: { tool: ToolPart; sessionId: string | null; star
         </Suspense>
       )}
       {tool.card && sessionId && <CardFrame card={tool.card} callId={tool.callId} sessionId={sessionId} />}
-      {sessionId &&
-        tool.media?.map((part) => (
-          <Fragment key={part.path ?? part.hash}>
-            {(part.path === undefined || (isPicture(part) && (tool.media?.length ?? 0) <= maxInline)) && (
-              <div className="mb-2">
-                <MediaView part={part} sessionId={sessionId} />
-              </div>
-            )}
-            {part.path !== undefined && <ResultFile part={part} sessionId={sessionId} />}
-          </Fragment>
-        ))}
+      {sessionId && tool.media && <ResultFiles media={tool.media} sessionId={sessionId} />}
     </div>
   )
 }

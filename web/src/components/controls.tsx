@@ -84,10 +84,16 @@ export function Badge({ kind = 'plain', children }: { kind?: BadgeKind; children
   )
 }
 
-export function CopyButton({ text, label = t.common.copy }: { text: string; label?: string }) {
+export function CopyButton({
+  text,
+  label = t.common.copy,
+}: {
+  text: string | (() => Promise<string>)
+  label?: string
+}) {
   const [isCopied, setIsCopied] = useState(false)
   async function copy(): Promise<void> {
-    await navigator.clipboard.writeText(text)
+    await navigator.clipboard.writeText(typeof text === 'string' ? text : await text())
     setIsCopied(true)
     setTimeout(() => setIsCopied(false), 1_500)
   }

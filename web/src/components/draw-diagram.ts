@@ -1,4 +1,7 @@
+import type { DiagramColors } from '../diagram-frame.ts'
 import { t } from '../strings/strings.ts'
+import { themeColor } from './bars.tsx'
+
 export interface DrawnDiagram {
   /** Of the image. */
   address: string
@@ -20,12 +23,12 @@ const kept = new Map<string, Promise<DrawnDiagram>>()
 let count = 0
 let frame: Promise<HTMLIFrameElement> | undefined
 
-/** Draws each diagram once for light and once for dark. Rejects where the source is no diagram or takes too long. */
-export function drawDiagram(source: string, isDark: boolean): Promise<DrawnDiagram> {
-  const key = `${isDark}${source}`
+/** Draws each diagram once for each theme. Rejects where the source is no diagram or takes too long. */
+export function drawDiagram(source: string, theme: string): Promise<DrawnDiagram> {
+  const key = `${theme} ${source}`
   const known = kept.get(key)
   if (known) return known
-  const drawn = ask(source, isDark)
+  const drawn = ask(source, theme === 'dark')
   const oldest = kept.keys().next()
   if (kept.size >= maxKept && !oldest.done) kept.delete(oldest.value)
   kept.set(key, drawn)
@@ -40,13 +43,22 @@ async function ask(source: string, isDark: boolean): Promise<DrawnDiagram> {
   const { promise, resolve, reject } = Promise.withResolvers<DrawnDiagram>()
   waiting.set(id, { resolve, reject })
   // It has no origin that could be named here.
-  contentWindow?.postMessage({ id, source, isDark }, '*')
+  contentWindow?.postMessage({ id, source, isDark, colors: colorsNow() }, '*')
   const timer = setTimeout(() => void giveUp(current), maxWaitMs)
   return await promise.finally(() => {
     clearTimeout(timer)
     waiting.delete(id)
   })
 }
+
+/** The frame has none of the page's styles. */
+const colorsNow = (): DiagramColors => ({
+  ground: themeColor('sunken'),
+  box: themeColor('accent-soft'),
+  border: themeColor('accent'),
+  ink: themeColor('ink'),
+  line: themeColor('soft'),
+})
 
 /** A diagram that takes this long is given up, and the diagrams behind it are requested again later. */
 async function giveUp(stuck: Promise<HTMLIFrameElement>): Promise<void> {

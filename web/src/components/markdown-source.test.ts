@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { splitMarkdown } from './markdown-source.ts'
+import { lexMarkdown, numberFootnotes, splitMarkdown } from './markdown-source.ts'
 
 const paragraph = fc.oneof(
   fc.string({ maxLength: 50 }),
@@ -37,4 +37,50 @@ it('cuts no code in two, and no list', () => {
   expect(splitMarkdown(code).some(({ text }) => text.includes('```\nline') && text.includes('line\n\n```'))).toBe(true)
   const list = `${'words '.repeat(400)}\n\n- one\n\n- two`
   expect(splitMarkdown(list)).toHaveLength(1)
+})
+
+it('PAGE-3b footnotes are numbered in the order of their marks, where there is a text', () => {
+  const text = 'One[^b], two[^a], three[^b], none[^x].\n\n[^a]: First\n[^b]: Second\n  goes on\n[^c]: Unused'
+  expect([...numberFootnotes(text)]).toEqual([
+    ['b', 1],
+    ['a', 2],
+  ])
+  expect(lexMarkdown(text).flatMap((token) => (token.type === 'footnote_text' ? [token.raw] : []))).toEqual([
+    '[^a]: First\n',
+    '[^b]: Second\n  goes on\n',
+    '[^c]: Unused',
+  ])
+  expect(numberFootnotes('arr[^1] in `x[^1]`, and [^]: none').size).toBe(0)
+})
+
+it('PAGE-3b any text with footnotes is read to its end, and loses nothing', () => {
+  const piece = fc.constantFrom(
+    '[^a]',
+    '[^a]:',
+    '[^',
+    ']:',
+    '[^b]: ',
+    '\n',
+    '\n\n',
+    '  x',
+    '    y',
+    '\t',
+    'word ',
+    '- ',
+    '`',
+    '> ',
+  )
+  fc.assert(
+    fc.property(fc.array(piece, { maxLength: 40 }), (pieces) => {
+      const text = pieces.join('')
+      for (const [label, number] of numberFootnotes(text)) {
+        expect(text).toContain(`[^${label}]`)
+        expect(number).toBeGreaterThan(0)
+      }
+      // The lexer turns tabs of some places into spaces.
+      const words = (one: string) => one.replaceAll(/\s+/g, '')
+      const raw = lexMarkdown(text).map((token) => token.raw)
+      expect(words(raw.join(''))).toBe(words(text))
+    }),
+  )
 })

@@ -8,6 +8,39 @@ export interface MathToken {
   isDisplay: boolean
 }
 
+/** `[^label]` in a text. */
+export interface FootnoteMark {
+  type: 'footnote_mark'
+  raw: string
+  label: string
+}
+
+/** `[^label]: text` on lines of its own; lines that are indented belong to it. */
+export interface FootnoteText {
+  type: 'footnote_text'
+  raw: string
+  label: string
+  tokens: Token[]
+}
+
+const footnoteLabel = String.raw`\[\^([^\]\s^[]{1,60})\]`
+const footnoteStart = new RegExp(String.raw`^ {0,3}${footnoteLabel}:(?:[ \t]+|(?=\n))`)
+const footnoteMark = new RegExp(`^${footnoteLabel}(?!:)`)
+
+/**
+ * The footnotes of a text with their numbers, in the order of their first marks, as far as they have both a mark and a text. Code is
+ * not left out: a footnote that only code mentions gets a number that nothing shows.
+ */
+export function numberFootnotes(text: string): ReadonlyMap<string, number> {
+  const numbers = new Map<string, number>()
+  if (!text.includes('[^')) return numbers
+  const texts = new Set(Array.from(text.matchAll(new RegExp(`^ {0,3}${footnoteLabel}:`, 'gm')), ([, label]) => label))
+  for (const [, label = ''] of text.matchAll(new RegExp(`${footnoteLabel}(?!:)`, 'g'))) {
+    if (texts.has(label) && !numbers.has(label)) numbers.set(label, numbers.size + 1)
+  }
+  return numbers
+}
+
 // A formula has no blank line in it: an unclosed one must not swallow the paragraphs that follow.
 const line = String.raw`\n(?![ \t]*\n)`
 const dollars = String.raw`\$\$((?:[^$\\\n]|\\[^\n]|${line}){1,4000}?)\$\$`
@@ -39,6 +72,27 @@ const marked = new Marked({
     },
   },
   extensions: [
+    {
+      name: 'footnote_text',
+      level: 'block',
+      start: (source) => /^ {0,3}\[\^/m.exec(source)?.index,
+      tokenizer(source): FootnoteText | undefined {
+        const [start, label = ''] = footnoteStart.exec(source) ?? []
+        if (start === undefined) return undefined
+        const raw = /^[^\n]*(?:\n(?:(?: {2,}|\t)[^\n]*|[ \t]*(?=\n(?: {2,}|\t)\S)))*\n?/.exec(source)?.[0] ?? start
+        const text = raw.slice(start.length).replaceAll(/^(?: {1,4}|\t)/gm, '')
+        return { type: 'footnote_text', raw, label, tokens: this.lexer.blockTokens(text.trim(), []) }
+      },
+    },
+    {
+      name: 'footnote_mark',
+      level: 'inline',
+      start: (source) => /\[\^/.exec(source)?.index,
+      tokenizer(source): FootnoteMark | undefined {
+        const [raw, label = ''] = footnoteMark.exec(source) ?? []
+        return raw === undefined ? undefined : { type: 'footnote_mark', raw, label }
+      },
+    },
     {
       name: 'math',
       level: 'block',
@@ -128,3 +182,26 @@ function continues(paragraph: string): boolean {
 const fence = /^ {0,3}(?:```|~~~)/gm
 const countFences = (paragraph: string) => paragraph.match(fence)?.length ?? 0
 const hasFence = (paragraph: string) => countFences(paragraph) > 0
+
+/** Of the name of a file or document. */
+export const maxNameLength = 120
+export const fileName = String.raw`[\w@][\w@./+-]{0,100}\.[A-Za-z][A-Za-z0-9]{0,9}`
+const isFileName = new RegExp(`^${fileName}$`)
+const namedField =
+  /(?:^|[\s{,])(?:title|file(?:_?name)?|name|path)\s*=\s*(?:"([^"]{1,120})"|'([^']{1,120})'|([^\s,}"']{1,120}))/i
+
+/** The language and the file name after the marks of a fence, such as `html index.html`, `ts:src/app.ts` or `py title="a.py"`. */
+export function readInfo(info: string): { language: string; name?: string } {
+  const text = info.trim().slice(0, 400)
+  const [first = ''] = text.split(/[\s{,]/, 1)
+  const field = namedField.exec(text)
+  const named = field?.[1] ?? field?.[2] ?? field?.[3]
+  const colon = first.indexOf(':')
+  const behindColon = colon > 0 ? first.slice(colon + 1) : ''
+  const second = text.slice(first.length).trim().split(/\s/, 1)[0] ?? ''
+  const name = [named, behindColon, second, first].find((one) => one && (one === named || isFileName.test(one)))
+  const language = isFileName.test(first) && colon < 0 ? endingOf(first) : colon > 0 ? first.slice(0, colon) : first
+  return { language: language.replace(/^\./, '').toLowerCase(), ...(name && { name: name.slice(0, maxNameLength) }) }
+}
+
+export const endingOf = (name: string) => /\.([A-Za-z0-9]{1,10})$/.exec(name)?.[1]?.toLowerCase() ?? ''

@@ -34,6 +34,23 @@ describe('Markdown', () => {
     expect(shown(text)).not.toContain('href')
   })
 
+  it('PAGE-3b footnotes link to their text and back, and a mark without a text is shown as written', () => {
+    const html = shown('Rain[^1] and wind[^x].\n\n[^1]: From **Kiel**.')
+    const [, mark = '', note = ''] = /<a id="([^"]+)" href="#([^"]+)" aria-label="Footnote 1"/.exec(html) ?? []
+    expect(html).toContain(`<a id="${note}" href="#${mark}" aria-label="Back to the text"`)
+    expect(html).toContain('<strong>Kiel</strong>')
+    expect(html).toContain('wind[^x].')
+    expect(shown('[^1]: alone')).toContain('[^1]: alone')
+  })
+
+  it('PAGE-3b prices, footnotes in code and list items keep their meaning', () => {
+    expect(shown('It costs $5 and $6, or US$7.')).toContain('It costs $5 and $6, or US$7.')
+    expect(shown('`a[^1]` and a[^1]\n\n[^1]: b')).toContain('<code>a[^1]</code>')
+    expect(shown('1. one\n   - two\n     - [x] three\n2. four')).toMatch(
+      /<ol[^>]*>.*<ul>.*<ul>.*<input type="checkbox".*four/s,
+    )
+  })
+
   it('PAGE-3 a link says where it leads, and a picture is a link', () => {
     expect(shown('[my bank](https://evil.example/x)')).toMatch(/my bank<\/a> <bdi[^>]*>\(evil\.example\)/)
     const picture = shown('![seen](https://evil.example/pixel.png)')

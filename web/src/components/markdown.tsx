@@ -1,10 +1,21 @@
 import type { Token, Tokens } from 'marked'
-import { Fragment, memo, type ReactNode, useMemo } from 'react'
+import { createContext, Fragment, memo, type ReactNode, useContext, useId, useMemo } from 'react'
+import { openPreview } from '../preview/preview.tsx'
 import { Link } from '../shell/router.tsx'
 import { t } from '../strings/strings.ts'
-import { CodeBlock, Diagram, Formula } from './code.tsx'
+import { CodeBlock, Diagram, Formula, HeaderButton } from './code.tsx'
+import { CopyButton } from './controls.tsx'
 import { RawOnError } from './feedback.tsx'
-import { isClosed, lexMarkdown, type MathToken, splitMarkdown, textOfTokens } from './markdown-source.ts'
+import {
+  type FootnoteMark,
+  type FootnoteText,
+  isClosed,
+  lexMarkdown,
+  type MathToken,
+  numberFootnotes,
+  splitMarkdown,
+  textOfTokens,
+} from './markdown-source.ts'
 
 const citation = /\[memory:([0-9a-f-]{8,40})\]/g
 
@@ -20,6 +31,42 @@ function citedText(text: string): ReactNode {
   }
   return [...parts, text.slice(end)]
 }
+
+/** The message whose text is drawn: its `@path` open the file. */
+export const MentionContext = createContext<{ sessionId: string; messageId: string } | undefined>(undefined)
+
+const mention = /(?<=^|[\s([{<,;:>])@@?(?:"[^"\n]{1,300}"|[^\s"`<>|,;@]{1,300}?(?=[.,;:!?…)\]}]*(?:[\s,;]|$)))/g
+
+/** Text of a user with the files and blocks that it names. */
+function Mentions({ text }: { text: string }) {
+  const message = useContext(MentionContext)
+  if (!message) return <>{citedText(text)}</>
+  const parts: ReactNode[] = []
+  let end = 0
+  for (const { 0: name, index } of text.matchAll(mention)) {
+    parts.push(citedText(text.slice(end, index)))
+    parts.push(
+      <button
+        key={index}
+        type="button"
+        aria-label={t.preview.openFile(name)}
+        className="text-start text-accent underline underline-offset-2"
+        onClick={() => openPreview({ from: 'mention', ...message, name })}
+      >
+        {name}
+      </button>,
+    )
+    end = index + name.length
+  }
+  return (
+    <>
+      {parts}
+      {citedText(text.slice(end))}
+    </>
+  )
+}
+
+const words = (text: string): ReactNode => (text.includes('@') ? <Mentions text={text} /> : citedText(text))
 
 function Citation({ id }: { id: string }) {
   return (
@@ -103,8 +150,93 @@ export function Markdown({ text, isGrowing = false }: MarkdownProps) {
   )
 }
 
+interface Footnotes {
+  /** Makes the ids of one text differ from those of another. */
+  id: string
+  numbers: ReadonlyMap<string, number>
+}
+
+const FootnotesContext = createContext<Footnotes>({ id: '', numbers: new Map() })
+
+/** The same object while the numbers are the same, so that what did not change is not drawn again. */
+function useFootnotes(text: string): Footnotes {
+  const id = useId()
+  const numbers = useMemo(() => numberFootnotes(text), [text])
+  const key = numbers.size === 0 ? '' : [...numbers.keys()].join(' ')
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the key says all of the numbers.
+  return useMemo(() => ({ id, numbers }), [id, key])
+}
+
+/** A link within the message. The address of the page stays as it is. */
+function Jump(props: { id: string; to: string; label: string; className: string; children: ReactNode }) {
+  const { id, to, label, className, children } = props
+  return (
+    <a
+      id={id}
+      href={`#${to}`}
+      aria-label={label}
+      className={className}
+      onClick={(event) => {
+        event.preventDefault()
+        const target = document.getElementById(to)
+        target?.scrollIntoView({ block: 'nearest' })
+        target?.focus({ preventScroll: true })
+      }}
+    >
+      {children}
+    </a>
+  )
+}
+
+/** A mark without a text is shown as it is written. */
+function FootnoteLink({ label, raw }: FootnoteMark) {
+  const { id, numbers } = useContext(FootnotesContext)
+  const number = numbers.get(label)
+  if (number === undefined) return <>{raw}</>
+  return (
+    <sup>
+      <Jump
+        id={`${id}mark-${number}`}
+        to={`${id}note-${number}`}
+        label={t.preview.footnote(number)}
+        className="px-0.5 no-underline!"
+      >
+        {number}
+      </Jump>
+    </sup>
+  )
+}
+
+function Footnote({ label, tokens, raw }: FootnoteText) {
+  const { id, numbers } = useContext(FootnotesContext)
+  const number = numbers.get(label)
+  if (number === undefined) return <p>{raw}</p>
+  return (
+    <div className="footnote">
+      <Jump
+        id={`${id}note-${number}`}
+        to={`${id}mark-${number}`}
+        label={t.preview.backToText}
+        className="no-underline!"
+      >
+        {number}.
+      </Jump>
+      <div className="min-w-0 flex-1">{blocks(tokens, false)}</div>
+    </div>
+  )
+}
+
 function Parts({ text, isGrowing }: Required<MarkdownProps>) {
   const parts = useMemo(() => splitMarkdown(text), [text])
+  const footnotes = useFootnotes(text)
+  return (
+    <FootnotesContext value={footnotes}>
+      <PartList parts={parts} isGrowing={isGrowing} />
+    </FootnotesContext>
+  )
+}
+
+function PartList({ parts, isGrowing }: { parts: ReturnType<typeof splitMarkdown>; isGrowing: boolean }) {
   return (
     <div className="prose" dir="auto">
       {parts.map((part, index) =>
@@ -156,7 +288,9 @@ function block(token: Token, isGrowing: boolean): ReactNode {
     case 'list':
       return list(token as Tokens.List, isGrowing)
     case 'table':
-      return table(token as Tokens.Table)
+      return <Table token={token as Tokens.Table} />
+    case 'footnote_text':
+      return <Footnote {...(token as FootnoteText)} />
     case 'hr':
       return <hr />
     case 'checkbox':
@@ -213,6 +347,32 @@ function checkbox({ checked }: Tokens.Checkbox): ReactNode {
   )
 }
 
+function Table({ token }: { token: Tokens.Table }) {
+  return (
+    <div className="table-frame">
+      {table(token)}
+      <TableActions token={token} />
+    </div>
+  )
+}
+
+/** Made when they are pressed: a table that grows changes with every word. */
+function TableActions({ token: { header, rows } }: { token: Tokens.Table }) {
+  const csv = async () => {
+    const { writeCsv } = await import('./csv.ts')
+    return writeCsv([header, ...rows].map((row) => row.map(({ tokens }) => textOfTokens(tokens))))
+  }
+  const save = async () => (await import('../preview/contents.ts')).saveFile('table.csv', await csv())
+  const open = async () => openPreview({ from: 'code', code: await csv(), info: 'csv' })
+  return (
+    <div className="flex items-center text-soft">
+      <CopyButton text={csv} label={t.preview.copyCsv} />
+      <HeaderButton icon="download" label={t.preview.downloadCsv} onClick={() => void save()} />
+      <HeaderButton icon="panel" label={t.preview.open} onClick={() => void open()} />
+    </div>
+  )
+}
+
 function table({ header, rows }: Tokens.Table): ReactNode {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by the keyboard.
@@ -265,6 +425,8 @@ function piece(token: Token): ReactNode {
       return <code>{(token as Tokens.Codespan).text}</code>
     case 'math':
       return <Formula tex={(token as MathToken).tex} isDisplay={(token as MathToken).isDisplay} />
+    case 'footnote_mark':
+      return <FootnoteLink {...(token as FootnoteMark)} />
     case 'br':
       return <br />
     case 'checkbox':
@@ -276,11 +438,9 @@ function piece(token: Token): ReactNode {
     case 'escape':
       return (token as Tokens.Escape).text
     case 'text':
-      return (token as Tokens.Text).tokens
-        ? inline((token as Tokens.Text).tokens)
-        : citedText((token as Tokens.Text).text)
+      return (token as Tokens.Text).tokens ? inline((token as Tokens.Text).tokens) : words((token as Tokens.Text).text)
     default:
-      return citedText(token.raw)
+      return words(token.raw)
   }
 }
 

@@ -94,7 +94,7 @@ function Key({ name }: { name: string }) {
 }
 
 /** In place of a part of the page that can no longer be fetched: a newer Familiar has replaced it. */
-function OutOfDate({ onClose }: { onClose(): void }) {
+export function OutOfDate({ onClose }: { onClose(): void }) {
   return (
     <Dialog
       isOpen

@@ -8,6 +8,7 @@ import { Screen } from '../components/layout.tsx'
 import { NoticeBell, NoticeCenter } from '../notices/notice-center.tsx'
 import { useSending } from '../offline/outbox.ts'
 import { OverPage, PaletteButton } from '../palette/over-page.tsx'
+import { PreviewHost } from '../preview/preview.tsx'
 import { t } from '../strings/strings.ts'
 import { useWho } from './account.tsx'
 import { Link, usePlace } from './router.tsx'
@@ -206,6 +207,7 @@ export function Shell() {
         </div>
       </div>
       <NoticeCenter />
+      <PreviewHost />
       <OverPage />
     </div>
   )

@@ -235,12 +235,3 @@ export const toolTitles = {
   },
   schedule_message: { running: 'Scheduling a message', done: 'Scheduled' },
 }
-
-export const resultFiles = {
-  download: 'Download',
-  open: 'Open',
-  table: 'Table',
-  noPreview: 'No preview',
-  gone: 'This file is no longer stored.',
-  cut: 'Only the beginning is shown. Download the file to see all of it.',
-}

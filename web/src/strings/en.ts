@@ -1,4 +1,4 @@
-import { chatStrings, composer, resultFiles, toolCalls, toolTitles, voiceStrings } from './en-chat.ts'
+import { chatStrings, composer, toolCalls, toolTitles, voiceStrings } from './en-chat.ts'
 import { findStrings, organizeStrings } from './en-find.ts'
 import {
   commitmentStrings,
@@ -11,6 +11,7 @@ import {
   storage,
 } from './en-memory.ts'
 import { noticeStrings, offlineStrings } from './en-notices.ts'
+import { preview } from './en-preview.ts'
 import {
   costStrings,
   health,
@@ -109,7 +110,6 @@ export const en = {
   composer,
   toolCalls,
   toolTitles,
-  resultFiles,
   voice: voiceStrings,
   memory: memoryStrings,
   search,
@@ -141,6 +141,7 @@ export const en = {
   setup,
   grants,
   options,
+  preview,
 }
 
 export type Strings = typeof en
