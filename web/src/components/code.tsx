@@ -10,7 +10,7 @@ import { readInfo } from './markdown-source.ts'
 
 interface CodeBlockProps {
   code: string
-  /** What is written after the marks of a fence: the language, and maybe the name of a file. */
+  /** The words after the marks of a fence: the language, and maybe the name of a file. */
   language?: string | undefined
   /** More of it is on its way: it is colored when it is whole. */
   isGrowing?: boolean
@@ -67,7 +67,7 @@ const linesAtOnce = 100
 
 export function CodeText({ code, language, isWrapped }: { code: string; language: string; isWrapped: boolean }) {
   const colored = useColored(code, language)
-  const pieces = useMemo(() => (colored ? undefined : piecesOf(code)), [code, colored])
+  const pieces = useMemo(() => (colored ? undefined : linePieces(code)), [code, colored])
   return (
     <pre
       // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by the keyboard.
@@ -99,11 +99,11 @@ export function CodeText({ code, language, isWrapped }: { code: string; language
 }
 
 /** While a block grows, only its last piece changes. */
-const CodePart = memo(function CodePart({ text }: { text: string }) {
+export const CodePart = memo(function CodePart({ text }: { text: string }) {
   return <span className={text.length > 2_000 ? 'code-part' : undefined}>{text}</span>
 })
 
-function piecesOf(code: string): string[] {
+export function linePieces(code: string): string[] {
   const pieces: string[] = []
   let start = 0
   while (start < code.length) {

@@ -149,7 +149,7 @@ interface MarkdownPart {
   isPlain: boolean
 }
 
-/** A longer paragraph is shown as plain text. */
+/** A longer paragraph is shown as plain text, unless it is a list or a table. */
 const maxParagraphLength = 8_000
 /** The size of a part that is parsed together: while a text grows, only its last part is parsed again. */
 const usualPart = 2_000
@@ -163,15 +163,41 @@ export function splitMarkdown(text: string): MarkdownPart[] {
   const parts: MarkdownPart[] = []
   let isFenced = false
   for (const paragraph of text.split(/(?<=\n\n)(?=\S)/)) {
-    const isPlain = paragraph.length > maxParagraphLength && !isFenced && !hasFence(paragraph)
+    const isLong = paragraph.length > maxParagraphLength && !isFenced && !hasFence(paragraph)
+    const pieces = isLong ? splitLong(paragraph) : undefined
     const last = parts.at(-1)
     const goesOn =
-      last && !last.isPlain && !isPlain && (isFenced || last.text.length < usualPart || continues(paragraph))
-    if (goesOn) last.text += paragraph
-    else parts.push({ text: paragraph, isPlain })
+      last && !last.isPlain && !isLong && (isFenced || last.text.length < usualPart || continues(paragraph))
+    if (pieces) parts.push(...pieces.map((piece) => ({ text: piece, isPlain: false })))
+    else if (goesOn) last.text += paragraph
+    else parts.push({ text: paragraph, isPlain: isLong })
     if (countFences(paragraph) % 2 === 1) isFenced = !isFenced
   }
   return parts
+}
+
+/** A long list in groups of items, or a long table as it is: each of their lines is parsed by itself. Undefined for other text. */
+function splitLong(paragraph: string): string[] | undefined {
+  if (isLongTable(paragraph)) return [paragraph]
+  const items = paragraph.split(/(?<=\n)(?=(?:[-*+]|\d{1,9}[.)]) )/)
+  if (items.length < 2 || !/^(?:[-*+]|\d{1,9}[.)]) /.test(paragraph)) return undefined
+  const groups: string[] = []
+  for (const item of items) {
+    if (item.length > usualPart) return undefined
+    const last = groups.at(-1)
+    if (last !== undefined && last.length + item.length <= usualPart) groups[groups.length - 1] = last + item
+    else groups.push(item)
+  }
+  return groups
+}
+
+/** Whether it is a table and nothing else, with more rows than are shown at once. Its lines are of usual lengths. */
+export function isLongTable(text: string): boolean {
+  if (text.length <= usualPart || !text.startsWith('|')) return false
+  const lines = text.trimEnd().split('\n')
+  if (!lines.every((line) => line.startsWith('|') && line.length <= usualPart)) return false
+  // The lexer decides about the first lines: they may only look like a table.
+  return lexMarkdown(lines.slice(0, 3).join('\n'))[0]?.type === 'table'
 }
 
 /** A list, a quote or a table may continue after an empty line. */

@@ -1,15 +1,16 @@
 import type { Token, Tokens } from 'marked'
-import { createContext, Fragment, memo, type ReactNode, useContext, useId, useMemo } from 'react'
+import { createContext, Fragment, memo, type ReactNode, useContext, useId, useMemo, useState } from 'react'
 import { openPreview } from '../preview/preview.tsx'
 import { Link } from '../shell/router.tsx'
 import { t } from '../strings/strings.ts'
-import { CodeBlock, Diagram, Formula, HeaderButton } from './code.tsx'
+import { CodeBlock, CodePart, Diagram, Formula, HeaderButton, linePieces } from './code.tsx'
 import { CopyButton } from './controls.tsx'
 import { RawOnError } from './feedback.tsx'
 import {
   type FootnoteMark,
   type FootnoteText,
   isClosed,
+  isLongTable,
   lexMarkdown,
   type MathToken,
   numberFootnotes,
@@ -236,21 +237,49 @@ function Parts({ text, isGrowing }: Required<MarkdownProps>) {
   )
 }
 
+/** With more of them, the browser skips those that are out of sight. */
+const maxDrawnParts = 8
+
 function PartList({ parts, isGrowing }: { parts: ReturnType<typeof splitMarkdown>; isGrowing: boolean }) {
+  const isLong = parts.length > maxDrawnParts
   return (
     <div className="prose" dir="auto">
-      {parts.map((part, index) =>
-        part.isPlain ? (
-          // biome-ignore lint/suspicious/noArrayIndexKey: parts have no other name, and only grow at the end.
-          <p key={index} className="whitespace-pre-wrap">
-            {part.text}
-          </p>
-        ) : (
-          // biome-ignore lint/suspicious/noArrayIndexKey: parts have no other name, and only grow at the end.
-          <Parsed key={index} text={part.text} isGrowing={isGrowing && index === parts.length - 1} />
-        ),
-      )}
+      {parts.map((part, index) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: parts have no other name, and only grow at the end.
+        <Part key={index} {...part} isLong={isLong} isGrowing={isGrowing && index === parts.length - 1} />
+      ))}
     </div>
+  )
+}
+
+interface PartProps {
+  text: string
+  isPlain: boolean
+  isGrowing: boolean
+  isLong: boolean
+}
+
+const Part = memo(function Part({ text, isPlain, isGrowing, isLong }: PartProps) {
+  if (isPlain) return <PlainText text={text} />
+  const content = isLongTable(text) ? <LongTable text={text} /> : <Parsed text={text} isGrowing={isGrowing} />
+  if (!isLong) return content
+  return (
+    // About as high as its text: the scrollbar moves less when it is drawn.
+    <div className="part" style={{ containIntrinsicBlockSize: `auto ${Math.round(text.length * 0.4)}px` }}>
+      {content}
+    </div>
+  )
+})
+
+/** Text that no person wrote, in pieces that grow at the end. */
+function PlainText({ text }: { text: string }) {
+  return (
+    <p className="whitespace-pre-wrap">
+      {linePieces(text).map((piece, at) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: pieces only grow at the end.
+        <CodePart key={at} text={piece} />
+      ))}
+    </p>
   )
 }
 
@@ -356,10 +385,36 @@ function Table({ token }: { token: Tokens.Table }) {
   )
 }
 
+const maxRows = 200
+
+/** A table of more rows than anyone reads in a message: the first ones, and the rest on request. */
+function LongTable({ text }: { text: string }) {
+  const [isWhole, setWhole] = useState(false)
+  const lines = useMemo(() => text.trimEnd().split('\n'), [text])
+  const shown = isWhole ? text : lines.slice(0, maxRows + 2).join('\n')
+  const token = useMemo(() => lexMarkdown(shown)[0], [shown])
+  const count = lines.length - 2
+  if (token?.type !== 'table') return <PlainText text={text} />
+  return (
+    <div className="table-frame">
+      {table(token as Tokens.Table)}
+      <div className="flex flex-wrap items-center gap-x-3">
+        <TableActions token={token as Tokens.Table} text={text} />
+        {count > maxRows && !isWhole && (
+          <button type="button" className="min-h-7 text-xs text-accent underline" onClick={() => setWhole(true)}>
+            {t.preview.allRows(maxRows, count)}
+          </button>
+        )}
+      </div>
+    </div>
+  )
+}
+
 /** Made when they are pressed: a table that grows changes with every word. */
-function TableActions({ token: { header, rows } }: { token: Tokens.Table }) {
+function TableActions({ token, text }: { token: Tokens.Table; text?: string }) {
   const csv = async () => {
     const { writeCsv } = await import('./csv.ts')
+    const { header, rows } = text === undefined ? token : (lexMarkdown(text)[0] as Tokens.Table)
     return writeCsv([header, ...rows].map((row) => row.map(({ tokens }) => textOfTokens(tokens))))
   }
   const save = async () => (await import('../preview/contents.ts')).saveFile('table.csv', await csv())

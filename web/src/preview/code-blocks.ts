@@ -46,7 +46,7 @@ export function nameAround(before: string, code: string): string | undefined {
   return above ?? commentedName.exec(code.slice(0, code.indexOf('\n') >>> 0).slice(0, 200))?.[1]
 }
 
-/** What a document calls itself: the title of a page or drawing, the first heading of a text. */
+/** The name that a document gives itself: the title of a page or drawing, the first heading of a text. */
 export function titleOf({ code, language }: Pick<FoundBlock, 'code' | 'language'>): string | undefined {
   const start = code.slice(0, 4_000)
   const form = /^(?:html?|svg|xml)$/.test(language)

@@ -134,7 +134,7 @@ function Content({ source, title }: { source: PreviewSource; title: (name: strin
   const before = useRef(newest)
   const key = chosen ?? own
   useEffect(() => {
-    // Who looks at the newest version sees the next one as soon as it is written.
+    // After the newest version, the next one is shown as soon as it is written.
     if (before.current !== undefined && before.current !== newest && key === before.current) setChosen(newest)
     before.current = newest
   }, [newest, key])

@@ -4,7 +4,7 @@ import type { Item } from '../chat/conversation.ts'
 import { OutOfDate } from '../palette/over-page.tsx'
 import { usePlace } from '../shell/router.tsx'
 
-/** What the preview pane shows: a code block, a file of a conversation, or a file that a message names. */
+/** The content of the preview pane: a code block, a file of a conversation, or a file that a message names. */
 export type PreviewSource =
   | { from: 'code'; code: string; info: string }
   | { from: 'media'; part: MediaPart; sessionId: string }

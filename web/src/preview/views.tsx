@@ -24,7 +24,7 @@ export interface ShownDocument {
 const withSource = new Set<ShownDocument['kind']>(['html', 'svg', 'mermaid', 'markdown', 'table', 'pdf'])
 export const hasSource = ({ kind }: ShownDocument) => withSource.has(kind)
 
-/** A longer text is cut: nobody reads it in a pane, and drawing it would stop the page. */
+/** A longer text is cut: to draw it would stop the page. */
 const maxShown = 1_000_000
 
 export function PreviewView(props: {

@@ -26,6 +26,7 @@ export const preview = {
   rows: (shown: number, count: number) =>
     `Showing ${shown.toLocaleString()} of ${count.toLocaleString()} rows. Download the file to see all of them.`,
   rowsCut: (shown: number) => `Showing the first ${shown.toLocaleString()} rows. Download the file to see all of them.`,
+  allRows: (shown: number, count: number) => `${shown.toLocaleString()} of ${count.toLocaleString()} rows. Show all`,
   table: 'Table',
   sortBy: (column: string) => `Sort by ${column}`,
   column: (number: number) => `Column ${number}`,
