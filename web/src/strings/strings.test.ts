@@ -1,9 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseAst } from 'vite'
-import { describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it } from 'vitest'
 import { en } from './en.ts'
-import { type Language, languages } from './locale.ts'
+import { setLocale } from './format.ts'
+import { type Language, languages, localeFor } from './locale.ts'
 import { lengthened, pseudo } from './pseudo.ts'
 import { differences, withFallback } from './shape.ts'
 
@@ -95,7 +96,32 @@ describe('the strings of the page', () => {
   })
 })
 
+type Sentence = (...args: unknown[]) => string
+
+function sentencesOf(group: object, name = ''): [name: string, sentence: Sentence][] {
+  return Object.entries(group).flatMap(([key, part]) => {
+    const path = name === '' ? key : `${name}.${key}`
+    if (typeof part === 'function') return [[path, part as Sentence] as [string, Sentence]]
+    return typeof part === 'object' && part !== null ? sentencesOf(part as object, path) : []
+  })
+}
+
+/** Which of its arguments a sentence shows. Their numbers are of the form that has digits in every language. */
+function shownBy(sentence: Sentence): number[] {
+  const numbers = [1_011, 1_012, 1_013, 1_014, 1_015]
+  const named = { change: 1_011, author: 1_012, at: 1_013, until: 1_014 }
+  // A record of arguments is a number, too, for a sentence that takes none.
+  const args = numbers.map((number, at) => (at === 0 ? Object.assign(new Number(number), named) : number))
+  const text = sentence(...args)
+  expect(text).toMatch(/\S/)
+  expect(text).not.toMatch(/undefined|NaN|\[object|#/)
+  const digits = text.replaceAll(/(?<=\d)[.,\s\u00a0\u202f](?=\d{3}\b)/g, '')
+  return numbers.filter((number) => digits.includes(String(number)))
+}
+
 describe('the catalogs', () => {
+  afterEach(() => setLocale('en-US'))
+
   it.each(Object.keys(languages) as Language[])(
     'PAGE-7a %s has every string of English, and no other',
     async (code) => {
@@ -130,6 +156,18 @@ describe('the catalogs', () => {
           expect(codeIn(catalog[section]?.[key]), `${code}: ${section}.${key}`).toEqual(codeIn(text))
     }
   })
+
+  it.each(Object.keys(languages) as Language[])(
+    'PAGE-7a each sentence of %s shows what its English shows',
+    async (code) => {
+      const catalog = withFallback(en, await languages[code].load())
+      setLocale(localeFor(code, []))
+      for (const [name, sentence] of sentencesOf(en)) {
+        const other = name.split('.').reduce<unknown>((group, key) => (group as Record<string, unknown>)[key], catalog)
+        expect(shownBy(other as Sentence), `${code}: ${name}`).toEqual(shownBy(sentence))
+      }
+    },
+  )
 
   it('PAGE-7b the pseudo-language is longer, keeps names and code, and has every string', () => {
     const strange = pseudo(en)
