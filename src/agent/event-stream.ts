@@ -1,5 +1,6 @@
 // Taken from the module, so that tests that replace the global timers do not stop waiting.
 import { setImmediate } from 'node:timers/promises'
+import type { Language } from '../base/languages.ts'
 import { toUsd } from '../base/money.ts'
 import { rounds } from '../base/work.ts'
 import { listChoices, plainReply } from '../protocol/choices.ts'
@@ -7,7 +8,7 @@ import { FamiliarError } from '../protocol/errors.ts'
 import type { StreamedEvent, TurnEvent, TurnOutcome } from '../protocol/events.ts'
 import type { MediaPart, ToolCallPart } from '../protocol/messages.ts'
 import { approvalOutcomeSchema } from '../protocol/permissions.ts'
-import { listApprovalChoices } from '../security/approval-texts.ts'
+import { answerHint, listApprovalChoices, stillWaiting } from '../security/approval-texts.ts'
 import { approvalSource } from '../security/approvals.ts'
 import type { Seen } from '../security/permissions.ts'
 import type { Asked, ToolOutcome } from '../tools/tool.ts'
@@ -348,14 +349,18 @@ export interface Ending {
   failure?: 'provider' | 'timeout' | 'internal'
 }
 
-export function turnEnded(turn: TurnState, { outcome, text, failure }: Ending, seen: Seen): TurnEnded {
+export function turnEnded(
+  turn: TurnState,
+  { outcome, text, failure }: Ending,
+  { seen, language }: { seen: Seen; language: Language },
+): TurnEnded {
   const question = outcome === 'question' ? questionOf(turn) : null
   const choices = question !== null && turn.question !== null ? turn.choices : undefined
   const asked = question !== null ? turn.approvals.flatMap(({ shown }) => shown ?? []) : []
-  const answerList = choices ? listChoices(choices) : listApprovalChoices(asked)
+  const answerList = choices ? listChoices(choices, answerHint(choices.multiple, language)) : listApprovalChoices(asked)
   // A question is shown, whatever else the model says.
   const deliver = turn.source !== 'system' && (question !== null || !isSilentReply(text))
-  const added = deliver ? addedTo(turn, question, text) : ''
+  const added = deliver ? addedTo(turn, { question, text, language }) : ''
   return {
     type: 'turn_ended',
     outcome,
@@ -376,12 +381,14 @@ export function turnEnded(turn: TurnState, { outcome, text, failure }: Ending, s
  * The text that is added to the reply. A "yes" always answers the text that the user read last, so an older question is
  * shown again.
  */
-function addedTo({ leavesOpen, notices, approvals }: TurnState, question: string | null, text: string): string {
+function addedTo(
+  { leavesOpen, notices, approvals }: TurnState,
+  { question, text, language }: { question: string | null; text: string; language: Language },
+): string {
   const isAsked = leavesOpen && leavesOpen.approvals.length > 0 && !(leavesOpen.isAside && question !== null)
   const open = isAsked ? leavesOpen.approvals.map((approval) => approval.question).join('\n') : ''
   const again = approvals.map((approval) => approval.question).join('\n')
-  const reminder =
-    open && !(notices.length === 0 && text.endsWith(open)) ? `Still waiting for your answer: ${open}` : ''
+  const reminder = open && !(notices.length === 0 && text.endsWith(open)) ? stillWaiting(open, language) : ''
   // After a notice the question for approval has to stand last again.
   const last = reminder || (notices.length > 0 && again ? again : '')
   return [...notices.map((notice) => `Note: ${notice}`), last].filter(Boolean).join('\n\n')

@@ -143,3 +143,45 @@ describe('the mode of a conversation', () => {
     expect(await attacked()).toMatchObject({ outcome: 'question' })
   })
 })
+
+describe('a question in the user’s language', () => {
+  it.each([
+    ['English', 'Please read this page for me:', 'Let send contact mail.example?', 'no'],
+    ['German', 'Lies bitte diese Seite für mich:', 'Darf send Kontakt zu mail.example aufnehmen?', 'Nein, danke'],
+    ['Spanish', 'Lee por favor esta página para mí:', '¿Permitir que send contacte con mail.example?', 'ahora no'],
+    ['French', 'Lis cette page pour moi, s’il te plaît :', 'Autoriser send à contacter mail.example ?', 'plus tard'],
+    ['Chinese', '请帮我读一下这个页面：', '允许 send 连接 mail.example 吗？', '现在不要'],
+    ['Japanese', 'このページを読んでください：', 'send が mail.example に接続してもよいですか？', 'いいえ'],
+    ['Arabic', 'من فضلك اقرأ لي هذه الصفحة:', 'هل تسمح لـ send بالاتصال بـ mail.example؟', 'لا شكرا'],
+  ])('SEC-16c %s: the question, its numbered answers and the refusal', async (_, words, sentence, refusal) => {
+    const asked = await familiar.say(`${words} CALL read_page {}`)
+    expect(asked.outcome).toBe('question')
+    expect(asked.text).toContain(sentence)
+    expect(asked.text).toMatch(/\n1\. .+\n2\. .+\n3\. .+send → mail\.example\n4\. \S+$/)
+    await familiar.say(refusal)
+    expect(guarded.sent).toEqual([])
+    expect(await familiar.conversations.approvals(familiar.userId)).toEqual([])
+  })
+
+  it('SEC-16c the language of the client counts first, and a page of others never', async () => {
+    guarded.writePage(`Das ist eine Seite, die ich für dich und mich geschrieben habe. ${attack}`)
+    const plain = await familiar.say('Please read this page: CALL read_page {}', { contact: 'first' })
+    expect(plain.text).toContain('Let send contact mail.example?')
+    const data = JSON.stringify({ locale: 'ja-JP', language: null })
+    const row = { user_id: familiar.userId, data, at: Date.now() }
+    await familiar.database.write((writer) => writer.insertInto('client_telemetry').values(row).execute())
+    const asked = await familiar.say('Please read this page: CALL read_page {}', { contact: 'second' })
+    expect(asked.text).toContain('send が mail.example に接続してもよいですか？')
+    // The answer is an answer in every language.
+    await familiar.say('yes', { contact: 'second' })
+    expect(guarded.sent).toHaveLength(1)
+  })
+
+  it('SEC-16c an open question is repeated in the language of the conversation', async () => {
+    await familiar.say('Lies bitte diese Seite für mich: CALL read_page {}')
+    const aside = await familiar.say('Wie spät ist es denn?')
+    expect(aside.text).toContain('Deine Antwort steht noch aus: Darf send Kontakt zu mail.example aufnehmen?')
+    await familiar.say('Ja, nur dieses eine Mal')
+    expect(guarded.sent).toHaveLength(1)
+  })
+})

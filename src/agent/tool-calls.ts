@@ -1,3 +1,4 @@
+import { type Language, languageOfTag } from '../base/languages.ts'
 import { reasonOf, toStorableText, truncateText } from '../base/text.ts'
 import { untilAborted } from '../base/work.ts'
 import type { ProceduralMemory } from '../memory/episodes.ts'
@@ -58,6 +59,8 @@ interface CallsToBegin extends Omit<MadeCall, 'call'> {
   isKnown(address: string): boolean
   /** The mode of the conversation. */
   mode: PolicyMode
+  /** Of the user's own words in the conversation. */
+  language(): Language
   /** The session, and for a sub-agent those above it: a grant in one of them counts. */
   grantedIn: readonly string[]
 }
@@ -74,8 +77,10 @@ export function createBeginCalls(dependencies: {
   /** Open to every tool. */
   destinations: () => readonly string[]
   records: CallRecords
+  /** The locale that the user's client reported last. */
+  localeIn(reader: Writer, userId: string): Promise<string | null>
 }) {
-  const { approvals, grants, destinations, records } = dependencies
+  const { approvals, grants, destinations, records, localeIn } = dependencies
 
   return async (writer: Writer, turn: CallsToBegin) => {
     /** To append in the same unit: each call as started, or with the reason why it was not. */
@@ -113,12 +118,15 @@ export function createBeginCalls(dependencies: {
       return { type: 'tool_started', callId, name, input, effect, ...(isClients && { isClients }) }
     }
     const { reason } = verdict
+    // The language of the user's client, if it says one.
+    const language = languageOfTag(await localeIn(writer, userId)) ?? turn.language()
     const approval = await approvals.ask(writer, {
       ...guarded,
       reach,
       turnId,
       callId,
       reason,
+      language,
       isPatient: isAutomated(source),
     })
     await records.refusedIn(writer, madeCall(turn, call), reason)

@@ -45,6 +45,7 @@ import {
 import type { SessionEvent, TurnState } from './sessions/session-event.ts'
 import type { SessionLog } from './sessions/session-log.ts'
 import type { Session } from './sessions/sessions.ts'
+import { languageIn } from './sessions/user-language.ts'
 import {
   type BeginCalls,
   type CallRecords,
@@ -367,7 +368,7 @@ export function createTurns(dependencies: {
     const calls = parts.filter((part) => part.type === 'tool_call')
     const batch = turn.stopRequested ? [] : nextBatch(role.tools, calls)
     const ending = batch.length > 0 || turn.stopRequested ? undefined : endingOf(role, turn, response)
-    const ended = ending && turnEnded(turn, ending, projection.seen)
+    const ended = ending && turnEnded(turn, ending, { seen: projection.seen, language: languageIn(projection) })
     const lastInputTokens = usage.inputTokens + usage.outputTokens
     await begin(run, projection, { turn, calls: batch, progress, lastInputTokens }, async (writer) => {
       await ledger.settle(writer, reserved, usage, rates)
@@ -454,7 +455,7 @@ export function createTurns(dependencies: {
     const cut = unanswered.map((call) => toolFinished(call, { text: cutOff, isError: true }))
     const begun = unanswered.filter((call) => turn.started[call.id])
     const said = saidIn(projection, turn)
-    const ended = turnEnded(turn, ending, projection.seen)
+    const ended = turnEnded(turn, ending, { seen: projection.seen, language: languageIn(projection) })
     await commit(run, [...cut, ended], async (writer) => {
       await abandon(writer, run, said, begun, cutOff)
       await inbox.finish(writer, run.turnId)
@@ -558,7 +559,15 @@ export function createTurns(dependencies: {
     const isKnown = (address: string) => holdsAddress(projection, address)
     const { parentSessionId } = roleOf(session)
     const grantedIn = [session.id, ...(parentSessionId === undefined ? [] : [parentSessionId])]
-    return { userId: session.userId, grantedIn, isKnown, mode: await dependencies.modeOf(session, parentSessionId) }
+    const above = parentSessionId === undefined ? projection : await openSessions.projection(parentSessionId)
+    const language = () => languageIn(above)
+    return {
+      userId: session.userId,
+      grantedIn,
+      isKnown,
+      language,
+      mode: await dependencies.modeOf(session, parentSessionId),
+    }
   }
 
   async function abandon(writer: Writer, run: TurnRun, said: Said, calls: readonly ToolCallPart[], why: string) {

@@ -57,6 +57,7 @@ import { createBuiltinTools } from '../tools/builtin/builtin-tools.ts'
 import type { HistoryEntry, OpenHistory } from '../tools/builtin/memory-query.ts'
 import type { MessageUser } from '../tools/builtin/message.ts'
 import { createSubagentTools } from '../tools/builtin/subagent-tools.ts'
+import { readClientLocale } from '../tools/client-context.ts'
 import { createToolRegistry, type ToolAudit } from '../tools/registry.ts'
 import { CallSuspended, redactTool, type Tool, watchTool } from '../tools/tool.ts'
 import type { Essentials } from './daemon.ts'
@@ -252,7 +253,13 @@ export function createCore(
   const answers = createAnswerApproval({ database, approvals, sessions, inbox, profileOf })
   const records = createCallRecords({ tools, procedural, audit: dependencies.audit })
   const destinations = () => policyOf(config()).destinations
-  const beginCalls = createBeginCalls({ approvals, grants, destinations, records })
+  const beginCalls = createBeginCalls({
+    approvals,
+    grants,
+    destinations,
+    records,
+    localeIn: (reader, userId) => readClientLocale(reader, userId, clock.now()),
+  })
   const parts = {
     ...base,
     log,

@@ -19,12 +19,15 @@ interface GivenChoices {
 export const openChoicesSchema = choicesSchema.extend({ id: z.string() })
 export type OpenChoices = z.infer<typeof openChoicesSchema>
 
-/** The options as a numbered list, for channels without buttons. */
-export function listChoices({ options, multiple }: GivenChoices): string {
+/** The options as a numbered list, for channels without buttons. `hint` says how to answer, in the user's language. */
+export function listChoices(
+  { options, multiple }: GivenChoices,
+  hint = multiple ? 'Answer with one or more numbers.' : 'Answer with a number.',
+): string {
   const lines = options.map(
     ({ label, description }, at) => `${at + 1}. ${label}${description ? `: ${description}` : ''}`,
   )
-  return [...lines, multiple ? 'Answer with one or more numbers.' : 'Answer with a number.'].join('\n')
+  return [...lines, hint].join('\n')
 }
 
 /** The reply as a channel without buttons shows it: with the numbered answers to its question. */
@@ -37,7 +40,8 @@ export function labelsOf({ options }: GivenChoices, chosen: readonly number[]): 
   return chosen.flatMap((at) => options[at]?.label ?? []).join(', ')
 }
 
-const number = /^(?:(?:number|no\.?|option|#) ?)?\(?(\d{1,2})[.):]?$/
+const number =
+  /^(?:(?:number|no\.?|nr\.?|option|nummer|número|numéro|opción|#|第|رقم|الرقم|番号|选|選) ?)?\(?(\d{1,2})[.):]?(?: ?(?:番目?|つ目|号|號|个|個))?$/
 const separators = /\s*(?:[,;+&/、，；،؛]|\band\b|\bund\b|\bet\b|\by\b)\s*|\s+(?=\d)/u
 
 /** The places of the options that the text chooses: by number, by label or by both. Undefined for any other text. */

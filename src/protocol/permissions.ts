@@ -32,6 +32,8 @@ export const shownApprovalSchema = z.object({
   scopes: z.array(z.enum(approvalScopes)),
   /** The scope of a lasting approval: `tool → place`. */
   covers: z.string(),
+  /** The language of the sentence and the reason, `de`. Absent: English. */
+  language: z.string().optional(),
 })
 export type ShownApproval = z.infer<typeof shownApprovalSchema>
 
@@ -70,6 +72,8 @@ export const approvalReplySchema = z.object({
   reason: z.string(),
   /** The question in the conversation. */
   question: z.string(),
+  /** The language of the question, `de`. Absent: English. */
+  language: z.string().optional(),
   state: z.enum(['asked', 'granted', 'denied', 'used']),
   askedAt: time,
   expiresAt: time,

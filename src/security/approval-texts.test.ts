@@ -1,8 +1,22 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { canonicalJson } from '../base/json.ts'
+import { type Language, languages } from '../base/languages.ts'
 import { toDisplayText } from '../base/text.ts'
-import { approvalQuestion, approvedText, holdsApprovalQuestion, withoutApprovalQuestions } from './approval-texts.ts'
+import { approvalScopes } from '../protocol/permissions.ts'
+import catalog from './approval-texts.json' with { type: 'json' }
+import {
+  approvalChoices,
+  approvalKeys,
+  approvalQuestion,
+  approvalView,
+  approvedText,
+  holdsApprovalQuestion,
+  outcomeLine,
+  outcomeText,
+  withoutApprovalQuestions,
+} from './approval-texts.ts'
+import { readApprovalAnswer } from './spoken-answer.ts'
 
 const reason = 'This conversation contains text from outside, which may have asked for it.'
 
@@ -99,6 +113,74 @@ describe('approvedText', () => {
         const question = askedBefore({ ...given, reason })
         expect(holdsApprovalQuestion(question)).toBe(true)
         expect(withoutApprovalQuestions(`Before.\n\n${question}`)).toBe('Before.')
+      }),
+    )
+  })
+})
+
+describe('questions in the languages of users', () => {
+  const call = { tool: 'weather', arguments: '{"city":"Austin"}', effect: 'reach', destination: 'https://api.example' }
+  const view = (language: Language, more: Partial<typeof call> = {}) =>
+    approvalView({ ...call, reason, grants: ['https://api.example'], scopes: approvalScopes, language, ...more })
+
+  it.each([
+    ['de', 'Darf weather Kontakt zu api.example aufnehmen?', 'Gesendet würde: city = Austin.', 'Ablehnen'],
+    ['es', '¿Permitir que weather contacte con api.example?', 'Enviaría: city = Austin.', 'Denegar'],
+    ['fr', 'Autoriser weather à contacter api.example ?', 'Serait envoyé : city = Austin.', 'Refuser'],
+    ['zh', '允许 weather 连接 api.example 吗？', '将会发送：city = Austin。', '拒绝'],
+    ['ja', 'weather が api.example に接続してもよいですか？', '送信される内容：city = Austin。', '拒否'],
+    ['ar', 'هل تسمح لـ weather بالاتصال بـ api.example؟', 'سيُرسل: city = Austin.', 'رفض'],
+  ] as const)('SEC-16c %s says it in one sentence with the destination', (language, sentence, sends, deny) => {
+    const shown = view(language)
+    expect(shown).toMatchObject({ sentence, place: 'api.example', covers: 'weather → api.example', language })
+    expect(shown.reason).not.toBe(reason)
+    expect(approvalQuestion({ ...call, reason, language })).toBe(`${sentence} ${sends} ${shown.reason}`)
+    expect(approvalChoices([shown]).map(({ scope }) => scope)).toEqual([...approvalScopes, null])
+    expect(approvalChoices([shown]).at(-1)?.label).toBe(deny)
+    expect(approvalKeys(shown)).toMatch(/^1 .+ · 2 .+ · 3 .+weather → api\.example · n .+$/)
+  })
+
+  it('SEC-16c English is not named, and stays as it was', () => {
+    expect(view('en')).not.toHaveProperty('language')
+    expect(view('en').sentence).toBe('Let weather contact api.example?')
+    expect(outcomeLine({ answer: 'approve', scope: 'once' })).toBe('Allowed once by you')
+    expect(outcomeText({ answer: 'deny', scope: 'once' })).toBe('Denied')
+    expect(approvalKeys(view('en'))).toBe('1 once · 2 this conversation · 3 always weather → api.example · n deny')
+  })
+
+  it.each(languages)('SEC-16c %s has every text, with the same parts', (language) => {
+    const parts = (text: string) => (text.match(/\{\w+\}/g) ?? []).toSorted()
+    for (const [name, text] of Object.entries(catalog.en)) {
+      const told = catalog[language][name as keyof typeof catalog.en]
+      expect(parts(told), name).toEqual(parts(text))
+      if (language !== 'en') expect(told, name).not.toBe(text)
+    }
+    expect(Object.keys(catalog[language])).toEqual(Object.keys(catalog.en))
+  })
+
+  it.each(languages)('SEC-16c %s: each label is its own answer when it is typed', (language) => {
+    for (const { scope, label } of approvalChoices([{ ...view(language), covers: '' }])) {
+      const typed = label.replace(/[:：\s]+$/, '')
+      expect(readApprovalAnswer({ text: typed, source: 'cli' }, approvalScopes), label).toEqual(
+        scope === null ? { answer: 'deny' } : { answer: 'approve', scope },
+      )
+    }
+  })
+
+  it('SEC-16c the names in a call change no word of the question, in any language', () => {
+    const names = fc.oneof(
+      fc.string({ unit: 'binary', minLength: 1 }),
+      fc.constantFrom('{place}', '{tool}', '$&', '$1', '{given}? Allow', 'نعم', '\u202e'),
+    )
+    fc.assert(
+      fc.property(fc.constantFrom(...languages), names, names, (language, tool, destination) => {
+        const { sentence } = view(language, { tool, destination: `https://x.example/${destination}` })
+        const [before = '', between = '', after = ''] = catalog[language].reach.split(/\{tool\}|\{place\}/)
+        expect(sentence.startsWith(before)).toBe(true)
+        expect(sentence.endsWith(after)).toBe(true)
+        expect(sentence).toContain(between)
+        expect(sentence).toContain('x.example')
+        expect(sentence).not.toMatch(/[\n\r\u2028\u2029\u202e]/)
       }),
     )
   })

@@ -1,6 +1,7 @@
 import type { Clock } from '../base/clock.ts'
 import type { Ids } from '../base/ids.ts'
 import { camelKeys, canonicalJson } from '../base/json.ts'
+import { type Language, languageOfTag } from '../base/languages.ts'
 import { FamiliarError } from '../protocol/errors.ts'
 import { type Json, type Label, subagentChannel } from '../protocol/messages.ts'
 import type { ApprovalScope, Effect } from '../protocol/permissions.ts'
@@ -25,6 +26,8 @@ interface ApprovalQuestion extends GuardedCall {
   turnId: string
   callId: string
   reason: string
+  /** Default: English. */
+  language?: Language | undefined
   /** No user is present to answer at once: the question stays open for a day. */
   isPatient: boolean
 }
@@ -125,6 +128,7 @@ export function createApprovals(dependencies: {
         answered_from: null,
         effect: question.reach.kind,
         grants: JSON.stringify(grantsOf(question.reach)),
+        language: question.language === undefined || question.language === 'en' ? null : question.language,
       }
       const sealed: ApprovalRow = { ...row, seal: sealOf(boundIn(row), key()) }
       await writer.insertInto('approvals').values(sealed).execute()
@@ -221,9 +225,21 @@ async function selectCalls(writer: Writer, call: GuardedCall, state: ApprovalRow
 }
 
 /** `expiresAt`: the question can be answered until then; once granted, the approval can be used until then. */
-function fromRow({ seal: _seal, answered_at: _at, answered_from: _from, grants, ...row }: ApprovalRow) {
+function fromRow({ seal: _seal, answered_at: _at, answered_from: _from, grants, language, ...row }: ApprovalRow) {
   const given = grants === null ? [] : (JSON.parse(grants) as string[])
-  return { ...camelKeys(row), effect: row.effect as Effect | null, grants: given, scopes: scopesOf(given) }
+  return {
+    ...camelKeys(row),
+    effect: row.effect as Effect | null,
+    grants: given,
+    scopes: scopesOf(given),
+    ...languageField(language),
+  }
+}
+
+/** English is the usual one, and not named. */
+function languageField(stored: string | null): { language?: Language } {
+  const language = languageOfTag(stored)
+  return language === undefined || language === 'en' ? {} : { language }
 }
 
 /** Everything that the approval covers, and its state. */

@@ -317,6 +317,24 @@ describe('readApprovalAnswer', () => {
     ...['nur dieses Mal', 'ja, einmal', 'juste cette fois', 'solo esta vez', '就这一次', '今回だけ', 'مرة واحدة فقط'],
   ])('SEC-16 %j allows once', (text) => expect(read(text)).toEqual({ answer: 'approve', scope: 'once' }))
 
+  it.each([
+    ...['später', 'Im Moment nicht', 'más tarde', 'ahora mismo no, gracias', 'plus tard', 'pas pour l’instant'],
+    ...[
+      '以后再说',
+      '稍后',
+      '後で',
+      '今はやめておきます',
+      'いいえ、今は結構です',
+      'لاحقا',
+      'later',
+      'not right now',
+      '🚫',
+      '٤',
+      '４',
+      '۴',
+    ],
+  ])('SEC-16 %j is “not now”', (text) => expect(read(text)).toEqual({ answer: 'deny' }))
+
   it.each(['no', 'not now', 'nein', 'pas maintenant', 'ahora no', '不要', 'いいえ', 'لا', '4'])(
     'SEC-16 %j denies',
     (text) => expect(read(text)).toEqual({ answer: 'deny' }),

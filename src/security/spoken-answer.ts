@@ -54,7 +54,7 @@ export function readApprovalAnswer(
       text
         .normalize('NFKC')
         .trim()
-        .replace(/[\u0661-\u0669]/, asciiDigit),
+        .replace(/[\u0661-\u0669\u06f1-\u06f9]/, asciiDigit),
     ) ?? []
   if (number !== undefined) {
     if (withoutNumbers.has(source)) return undefined
@@ -69,7 +69,7 @@ export function readApprovalAnswer(
 }
 
 function asciiDigit(digit: string): string {
-  return String(digit.charCodeAt(0) - 0x0660)
+  return String(digit.charCodeAt(0) & 0xf)
 }
 
 function readScope(text: string): ApprovalScope | undefined {

@@ -433,6 +433,8 @@ export interface ApprovalRow {
   effect: string | null
   /** JSON: the destinations that a lasting grant of the call names. */
   grants: string | null
+  /** The language of the question. Null: English. */
+  language: string | null
 }
 
 export interface GrantRow {

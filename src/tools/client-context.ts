@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { Clock } from '../base/clock.ts'
 import { parseJson } from '../base/json.ts'
 import type { ClientContextKept, ClientContextRequest } from '../protocol/tools.ts'
-import type { Database } from '../storage/database.ts'
+import type { Database, Reader, Writer } from '../storage/database.ts'
 
 const text = z.string().nullable().default(null)
 const number = z.number().nullable().default(null)
@@ -40,6 +40,17 @@ const keptSchema = clientContextSchema.omit({ time: true })
 
 /** Data about the user's latest client: deleted after an hour. Location is only stored with the user's permission. */
 export type ClientContexts = ReturnType<typeof createClientContexts>
+
+/** The language of the user's latest client as it reported it; null if that is unknown or too long ago. */
+export async function readClientLocale(reader: Reader | Writer, userId: string, now: number): Promise<string | null> {
+  const row = await reader
+    .selectFrom('client_telemetry')
+    .select(['data', 'at'])
+    .where('user_id', '=', userId)
+    .executeTakeFirst()
+  const kept = row && now - Number(row.at) < keptForMs ? parseJson(row.data, keptSchema) : undefined
+  return kept?.ok ? (kept.value.language ?? kept.value.locale) : null
+}
 
 export function createClientContexts({ database, clock }: { database: Database; clock: Clock }) {
   let cancelTimer: (() => void) | undefined

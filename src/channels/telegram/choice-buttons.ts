@@ -3,7 +3,7 @@ import type { TelegramContact } from './pairing.ts'
 import { telegramChannel } from './sender.ts'
 import type { Handling, TelegramServices } from './services.ts'
 import { markdownPayloads } from './text-payloads.ts'
-import { type ChoicePress, choiceData } from './updates.ts'
+import { type ChoicePress, choiceData, type Person, shortText } from './updates.ts'
 
 /** The options of a question as buttons. All their state is in their data, so it is the same after a restart. */
 
@@ -35,23 +35,21 @@ function optionLines(choices: Choices): string {
 
 type Pressed = { shows: string } | { rows: Rows; says?: string } | { refused: string }
 
-const tooLate = 'This question is no longer open.'
-
 /** A button of an older question, or one that was pressed before, does nothing. */
 export async function pressChoice(
   services: TelegramServices,
-  { press, contact }: { press: ChoicePress; contact: TelegramContact },
+  { press, contact, from }: { press: ChoicePress; contact: TelegramContact; from: Person },
   handling: Handling,
 ): Promise<Pressed> {
   const { conversations, users } = services
   const { userId, id } = contact
   const place = { userId, channel: telegramChannel, contact: String(id) }
   const choices = await conversations.openChoices(place)
-  if (choices?.id !== press.id) return { refused: tooLate }
+  if (choices?.id !== press.id) return { refused: shortText('closed', from) }
   if (!press.isDone) return { rows: choiceRows(choices, press.mask) }
   const chosen = choices.options.flatMap((_, at) => ((press.mask & (1 << at)) === 0 ? [] : [at]))
   const text = labelsOf(choices, chosen)
-  if (text === '') return { rows: choiceRows(choices), says: 'Choose at least one option first.' }
+  if (text === '') return { rows: choiceRows(choices), says: shortText('chooseOne', from) }
   const inbound = {
     ...place,
     sender: users.list().find((user) => user.id === userId)?.name ?? String(id),

@@ -208,6 +208,19 @@ test('SEC-5 a stranger gets one reply that this is private; nothing is fetched o
   expect(JSON.stringify(rows)).not.toContain('owner')
 })
 
+test('SEC-5 a stranger is answered in the language of their app', async () => {
+  const { server } = await openChat()
+  const from = { id: eve, first_name: 'Eve', language_code: 'de-AT' }
+  const said = { message_id: 1, date: 1, from, chat: { id: eve, type: 'private' } }
+  server.push({ message: { ...said, text: 'Hallo' } })
+  server.push({ message: { ...said, message_id: 2, text: '/pair WRONGCODE' } })
+  await dealtWith(server)
+  expect(server.chat(eve).map(({ text }) => text)).toEqual([
+    'Dies ist ein privater Assistent.',
+    'Dieser Code ist ungültig oder abgelaufen.',
+  ])
+})
+
 test('SEC-5 only private chats: groups are left, and a look-alike of the owner’s chat id has no access', async () => {
   const { server, messages } = await openChat()
   const from = { id: anna, first_name: 'Anna' }

@@ -14,8 +14,10 @@ import {
   fullName,
   hasWordsOfOthers,
   noButton,
+  type Person,
   questionMark,
   readButton,
+  shortText,
   type TelegramMessage,
   type TelegramUpdate,
 } from './updates.ts'
@@ -89,8 +91,6 @@ function leave({ api, background }: TelegramServices, chatId: number, { signal }
   return background.awhile(api.call('leaveChat', { chat_id: chatId }, { result: z.unknown(), signal }))
 }
 
-const tooLate = 'This was already answered, or it has expired.'
-
 type Pressed =
   | { shows: string }
   /** Other buttons in place of those that were pressed. */
@@ -108,7 +108,7 @@ async function pressButton(services: TelegramServices, press: ButtonPress, handl
   const contact = isHere ? await services.contacts.find(from.id) : undefined
   if (!contact) return await services.database.write(handling.move)
   const meaning = readButton(press.data ?? '')
-  const pressed = await answer(services, { meaning, contact }, handling)
+  const pressed = await answer(services, { meaning, contact, from }, handling)
   await services.database.write(handling.move)
   services.onStep('button_answered')
   await services.background.awhile(show(services, press, pressed, handling.signal))
@@ -116,7 +116,7 @@ async function pressButton(services: TelegramServices, press: ButtonPress, handl
 
 async function answer(
   services: TelegramServices,
-  { meaning, contact }: { meaning: ButtonMeaning; contact: TelegramContact },
+  { meaning, contact, from }: { meaning: ButtonMeaning; contact: TelegramContact; from: Person },
   handling: Handling,
 ): Promise<Pressed> {
   const { userId, id: chatId } = contact
@@ -124,24 +124,25 @@ async function answer(
     switch (meaning.kind) {
       case 'approval': {
         const { id, answer, scope } = meaning
-        await services.conversations.answerApproval({ userId, id, answer, scope, from: 'telegram' })
-        return { shows: `${answer === 'approve' ? '✓' : '✗'} ${outcomeText({ answer, scope })}` }
+        const given = { userId, id, answer, scope, from: 'telegram' }
+        const { language } = await services.conversations.answerApproval(given)
+        return { shows: `${answer === 'approve' ? '✓' : '✗'} ${outcomeText({ answer, scope }, language)}` }
       }
       case 'question': {
         const open = await services.builds.questions(userId)
         const question = open.find(({ id }) => questionMark(id) === meaning.mark)
-        if (!question) return { refused: tooLate }
+        if (!question) return { refused: shortText('tooLate', from) }
         await services.builds.answer(userId, question.id, meaning.choice)
         const place = Number(meaning.choice) - 1
         return { shows: `✓ ${question.choices?.options[place]?.label ?? meaning.choice}` }
       }
       case 'confirm': {
         const isKnown = await answerConfirm(services, { userId, chatId, ...meaning }, handling)
-        if (!isKnown) return { refused: tooLate }
+        if (!isKnown) return { refused: shortText('tooLate', from) }
         return { shows: meaning.isYes ? '✓ Yes' : '✗ No' }
       }
       case 'choice':
-        return await pressChoice(services, { press: meaning.press, contact }, handling)
+        return await pressChoice(services, { press: meaning.press, contact, from }, handling)
       case 'none':
         return { refused: '' }
     }
@@ -236,7 +237,7 @@ async function refuseSecret(
   handling: Handling,
 ): Promise<void> {
   const { chat, message_id: messageId } = message
-  const text = 'Never send a secret in the chat. Please use the link above. I have not stored what you wrote.'
+  const text = shortText('noSecrets', message.from)
   await services.database.write(async (writer) => {
     const key = `telegram:${chat.id}:${messageId}:secret`
     await services.tell(writer, { userId: contact.userId, chatId: chat.id, key, text })
@@ -247,10 +248,6 @@ async function refuseSecret(
   const anything = { result: z.unknown(), signal: handling.signal }
   await services.background.awhile(services.api.call('deleteMessage', place, anything))
 }
-
-const welcome =
-  'You are paired. Only this assistant reads what you write here, and it answers only you. /help lists the commands.'
-const invalidCode = 'This code is invalid or has expired.'
 
 /** A pairing code was sent. Its effect is committed with the offset, so that it happens once. */
 async function pair(
@@ -266,7 +263,7 @@ async function pair(
   const attempt = { senderId: chat.id, name: fullName(from ?? {}), text }
   const outcome = await pairing.tryCode(attempt, async (writer, userId) => {
     await marks.set(writer, name, { state: 'done', line: '', userId, chatId: chat.id })
-    await tell(writer, { userId, chatId: chat.id, key: name, text: welcome })
+    await tell(writer, { userId, chatId: chat.id, key: name, text: shortText('welcome', from) })
     await handling.move(writer)
   })
   if (outcome.kind === 'paired') {
@@ -274,7 +271,7 @@ async function pair(
     return
   }
   await database.write(handling.move)
-  if (outcome.kind === 'wrong') await answerStranger(services, chat.id, invalidCode, handling)
+  if (outcome.kind === 'wrong') await answerStranger(services, chat.id, shortText('invalidCode', from), handling)
 }
 
 /** Sent once, whether or not it arrives: there is no user whose outbox could hold it. */
@@ -282,15 +279,13 @@ function answerStranger({ api, background }: TelegramServices, chatId: number, t
   return background.awhile(api.call('sendMessage', { chat_id: chatId, text }, { result: z.unknown(), signal }))
 }
 
-const privateText = 'This is a private assistant.'
-
 /**
  * An unknown person (SEC-5): a pairing code is checked; everything else gets one short reply per hour. Nothing is
  * fetched or stored.
  */
 async function meetStranger(
   services: TelegramServices,
-  { message, from, isEdit }: { message: TelegramMessage; from: { id: number }; isEdit: boolean },
+  { message, from, isEdit }: { message: TelegramMessage; from: Person; isEdit: boolean },
   handling: Handling,
 ): Promise<void> {
   const code = isEdit ? undefined : pairingCodeIn(message.text ?? '')
@@ -298,6 +293,6 @@ async function meetStranger(
   await services.database.write(handling.move)
   if (services.strangers.mayBeTold(from.id)) {
     services.logger.info('a stranger wrote on Telegram', { sender: from.id })
-    await answerStranger(services, from.id, privateText, handling)
+    await answerStranger(services, from.id, shortText('private', from), handling)
   }
 }

@@ -1,7 +1,9 @@
 import { z } from 'zod'
 import { sha256 } from '../../base/ids.ts'
+import { languageOfTag } from '../../base/languages.ts'
 import { type ApprovalScope, approvalScopes } from '../../protocol/permissions.ts'
 import { foreignLine } from '../../tools/documents/foreign-text.ts'
+import shortTexts from './short-texts.json' with { type: 'json' }
 
 /** The data of a button: at most 64 bytes, and the same after a restart. */
 
@@ -139,9 +141,16 @@ const personSchema = z.object({
   is_bot: z.boolean().optional(),
   first_name: text.optional(),
   last_name: text.optional(),
+  /** Of the person's app: `de`. */
+  language_code: lenient(text),
 })
 
-type Person = z.infer<typeof personSchema>
+export type Person = z.infer<typeof personSchema>
+
+/** A text of the bot itself in the language of the person's app; English for any other language. */
+export function shortText(name: keyof (typeof shortTexts)['en'], person: Pick<Person, 'language_code'> | undefined) {
+  return shortTexts[languageOfTag(person?.language_code) ?? 'en'][name]
+}
 
 const chatSchema = z.object({ id, type: text })
 

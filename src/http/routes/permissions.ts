@@ -1,7 +1,7 @@
 import type { Permissions } from '../../agent/permissions.ts'
 import { parseAnyJson } from '../../base/json.ts'
 import * as api from '../../protocol/permissions.ts'
-import { approvalDetails, approvalQuestion, approvalSentence, approvalView } from '../../security/approval-texts.ts'
+import { approvalDetails, approvalQuestion, approvalView } from '../../security/approval-texts.ts'
 import type { Approval } from '../../security/approvals.ts'
 import { createSessionHandler } from '../chat-replies.ts'
 import type { HttpDependencies } from '../dependencies.ts'
@@ -22,12 +22,14 @@ export function createApprovalRoutes({ conversations }: HttpDependencies): Route
 
 function approvalReply(approval: Approval) {
   const given = parseAnyJson(approval.arguments)
+  const { sentence, covers, reason } = approvalView(approval)
   return {
     ...approval,
     arguments: given.ok ? given.value : approval.arguments,
     scopes: [...approval.scopes],
-    sentence: approvalSentence(approval),
-    covers: approvalView(approval).covers,
+    sentence,
+    covers,
+    reason,
     details: approvalDetails(approval),
     question: approvalQuestion(approval),
   }

@@ -13,6 +13,7 @@ import { permissions } from './0012-permissions.ts'
 import { untrustedFiles } from './0014-untrusted-files.ts'
 import { branches } from './0017-branches.ts'
 import { folders } from './0018-folders.ts'
+import { approvalLanguage } from './0019-approval-language.ts'
 import type { Migration } from './migration.ts'
 
 /** In the order of their names. A released migration never changes and never leaves the list. */
@@ -32,4 +33,5 @@ export const allMigrations: readonly Migration[] = [
   untrustedFiles,
   branches,
   folders,
+  approvalLanguage,
 ]

@@ -238,10 +238,10 @@ function createAskSync(options: {
   }
 }
 
-function toAsk({ id, tool, sentence, details, reason, scopes, covers }: ApprovalReply): Ask {
+function toAsk({ id, tool, sentence, details, reason, scopes, covers, language }: ApprovalReply): Ask {
   const shown = details.map(({ name, value }) => ({ name: withCodes(name), value: withCodes(value) }))
   const texts = { tool: withCodes(tool), sentence: withCodes(sentence), covers: withCodes(covers) }
-  return { kind: 'approval', id, ...texts, details: shown, reason, scopes }
+  return { kind: 'approval', id, ...texts, details: shown, reason, scopes, ...(language && { language }) }
 }
 
 /** Finds running builds and follows each one to its end. */

@@ -12,6 +12,7 @@ import {
 } from '@earendil-works/pi-tui'
 import { displayWidth } from '../../base/text.ts'
 import type { Choices } from '../../protocol/choices.ts'
+import { approvalKeys } from '../../security/approval-texts.ts'
 import type { ChatController } from './chat-controller.ts'
 import { createCompletion, type Offers } from './completion.ts'
 import {
@@ -160,8 +161,7 @@ function words(ask: Ask, theme: TerminalTheme): string[] {
 function keysOf(ask: Extract<Ask, { kind: 'approval' | 'confirm' }>, isArmed: boolean): string {
   if (!isArmed) return '…'
   if (ask.kind === 'confirm') return 'y yes · n no'
-  const labels = { once: 'once', conversation: 'this conversation', always: `always ${ask.covers}` }
-  return [...ask.scopes.map((scope, at) => `${at + 1} ${labels[scope]}`), 'n deny'].join(' · ')
+  return approvalKeys(ask)
 }
 
 function optionLines({ options }: Choices, theme: TerminalTheme): string[] {

@@ -48,7 +48,7 @@ export interface BuildItem {
 export type Ask =
   | ({ kind: 'approval'; id: string } & Pick<
       ShownApproval,
-      'tool' | 'sentence' | 'details' | 'reason' | 'scopes' | 'covers'
+      'tool' | 'sentence' | 'details' | 'reason' | 'scopes' | 'covers' | 'language'
     >)
   | { kind: 'confirm'; id: string; line: string; text: string }
   | { kind: 'question'; id: string; name: string; text: string; choices?: Choices | undefined }
@@ -78,6 +78,8 @@ export interface TerminalConversation {
   /** A call since then was counted by an estimate. */
   isEstimate?: true
   isConnected: boolean
+  /** Of the newest question for approval; absent: English. */
+  language?: string | undefined
 }
 
 /** Everything that can happen to a conversation on the screen. */

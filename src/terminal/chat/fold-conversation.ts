@@ -2,7 +2,7 @@ import { choicesIn } from '../../protocol/choices.ts'
 import type { BuildEvent } from '../../protocol/custom-tools.ts'
 import type { TurnEvent } from '../../protocol/events.ts'
 import type { Json } from '../../protocol/messages.ts'
-import { outcomeText } from '../../security/approval-texts.ts'
+import { outcomeLine } from '../../security/approval-texts.ts'
 import { isAutomated } from '../../security/approvals.ts'
 import { answerOf } from '../commands/builds.ts'
 import {
@@ -199,7 +199,10 @@ function foldTurnEvent(before: TerminalConversation, event: TurnEvent, at: numbe
     case 'session_changed':
       return note(conversation, 'quiet', changes[event.change])
     case 'approval_request':
-      return changeCall(conversation, event.callId, (call) => ({ ...call, waits: true }))
+      return {
+        ...changeCall(conversation, event.callId, (call) => ({ ...call, waits: true })),
+        language: event.approval?.language,
+      }
     case 'tool_calls':
       return conversation
     default:
@@ -218,7 +221,7 @@ function askChoice(conversation: TerminalConversation, { pendingChoices: choices
 
 /** The approvals that were answered in words. */
 function withOutcomes(conversation: TerminalConversation, { approvals = [] }: Of<'turn_start'>): TerminalConversation {
-  return approvals.reduce((all, outcome) => note(all, 'quiet', `${outcomeText(outcome)} by you`), conversation)
+  return approvals.reduce((all, outcome) => note(all, 'quiet', outcomeLine(outcome, all.language)), conversation)
 }
 
 function settleChoice(conversation: TerminalConversation, id: string | undefined): TerminalConversation {
@@ -252,7 +255,7 @@ function joinTurn(conversation: TerminalConversation, event: TurnEvent, at: numb
 function takeUp(conversation: TerminalConversation, event: Of<'message'>): TerminalConversation {
   const { messageId, text, source, approval } = event
   // The text of such a message is for the model.
-  if (approval) return note(conversation, 'quiet', `${outcomeText(approval)} by you`)
+  if (approval) return note(conversation, 'quiet', outcomeLine(approval, conversation.language))
   if (isAutomated(source)) return note(conversation, 'quiet', text)
   const pending = conversation.pending.filter((said) => said.messageId !== messageId)
   const shown = conversation.shownAs.get(messageId)

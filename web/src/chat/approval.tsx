@@ -62,7 +62,11 @@ export function Approval({ approval }: { approval: Asked }) {
   return (
     <section aria-label={t.chat.approvalNeeded} className="rounded-xl border border-warn bg-warn-soft p-4">
       <Sentence approval={approval} />
-      {shown && <p className="mt-1 text-sm text-soft">{shown.reason}</p>}
+      {shown && (
+        <p className="mt-1 text-sm text-soft" dir="auto" lang={shown.language}>
+          {shown.reason}
+        </p>
+      )}
       <Details details={asked?.details ?? shown?.details} />
       <div className="mt-3 flex flex-col gap-2 sm:flex-row sm:flex-wrap">
         {scopes.map((scope) => (
@@ -92,13 +96,19 @@ function Sentence({ approval: { shown, question } }: { approval: Asked }) {
         {question}
       </p>
     )
-  const { sentence, place, tool } = shown
+  const { sentence, place, tool, language } = shown
   const at = place === null ? sentence.length : sentence.lastIndexOf(place)
   const start = sentence.indexOf(tool)
   const end = start + tool.length
-  if (start < 0 || end > at) return <p className="break-words">{sentence}</p>
+  if (start < 0 || end > at) {
+    return (
+      <p className="break-words" dir="auto" lang={language}>
+        {sentence}
+      </p>
+    )
+  }
   return (
-    <p className="break-words">
+    <p className="break-words" dir="auto" lang={language}>
       {sentence.slice(0, start)}
       <strong>{tool}</strong>
       {sentence.slice(end, at)}
