@@ -161,7 +161,7 @@ function openModel(kind: VoiceKind, folder: string, model?: WhisperName) {
   return {
     ask: (work: VoiceWork) => child.ask(work, signal),
     close: () => child.close(),
-    /** What the process has worked so far. */
+    /** The work of the process so far. */
     cpuMs(): number {
       const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
         .replace(/^.*\) /s, '')

@@ -16,7 +16,7 @@ export const testPackages: TestPackage[] = [
   { name: 'iproute2', purpose: 'the table of destinations, in a network of its own' },
   { name: 'podman', purpose: 'the container driver' },
   { name: 'runc', purpose: 'the container driver' },
-  { name: 'espeak-ng', purpose: 'the system’s voice' },
+  { name: 'espeak-ng', purpose: 'the system’s voice, and speech for the tests of recognition and calls' },
   { name: 'tmux', purpose: 'the chat that draws, in a real terminal' },
   { name: 'postgresql', purpose: 'everything that runs on PostgreSQL' },
   { name: 'chromium', purpose: 'cards in a real browser, and the browser tool' },

@@ -29,8 +29,7 @@ export function createLocalVoice(
   /** The chosen model if it is installed, otherwise the first installed one. */
   function transcriptionModel(): WhisperName | undefined {
     const chosen = whisperNames.find((name) => name === chosenModel())
-    if (chosen !== undefined) return isInstalled(chosen) ? chosen : undefined
-    return whisperNames.find(isInstalled)
+    return chosen !== undefined && isInstalled(chosen) ? chosen : whisperNames.find(isInstalled)
   }
 
   function listenerOf(model: WhisperName) {

@@ -61,7 +61,7 @@ export function createBrowserEars({ language, said }: { language(): string; said
       let isFinishing = false
       let isGuarded = false
       let isMuted = false
-      /** The listener was told of speech, and not yet of its end. */
+      /** The listener knows of speech, and not yet of its end. */
       let isHearing = false
       let understood = ''
       /** Includes interim results: some browsers end without a final one. */

@@ -14,12 +14,7 @@ import { VoiceSettingsDialog } from './voice-settings-form.tsx'
 import type { VoiceState } from './voice-state.ts'
 
 /** A call fills the screen: its state, what both sides say, and what Familiar does meanwhile. Escape ends it. */
-export function CallView(props: {
-  voice: Voice
-  conversation: Conversation
-  sessionId: string | null
-  title: string
-}) {
+export function CallView(props: { voice: Voice; conversation: Conversation; sessionId: string | null; title: string }) {
   const { voice, conversation, sessionId, title } = props
   const { session, state, isMuted, showCall } = voice
   const [hasCaptions, setHasCaptions] = useState(true)
@@ -197,7 +192,7 @@ function Overlay({ children }: { children: ReactNode }) {
   return <div className="rounded-2xl bg-raised p-1.5 shadow-md">{children}</div>
 }
 
-/** What was said last: the words of the user as they are understood, and the sentence that Familiar speaks. */
+/** The last words of both sides: those of the user as they are understood, and the sentence that Familiar speaks. */
 function Captions({ conversation, state }: { conversation: Conversation; state: VoiceState }) {
   const spoken = useSyncExternalStore(mouth.subscribe, mouth.sentence)
   const words = state.kind === 'listening' || state.kind === 'writing' ? state.words : ''

@@ -17,7 +17,7 @@ export interface SpeakingVoice {
 }
 
 /** `preparing`: there is something to say, and no sound yet. */
-export type MouthState = 'silent' | 'preparing' | 'sounding' | 'held'
+type MouthState = 'silent' | 'preparing' | 'sounding' | 'held'
 
 export interface Mouth {
   /** Queues a sentence; `owner` names the turn or text that it belongs to. */
@@ -187,16 +187,16 @@ export function createMouth(needs: {
 }
 
 /** The first sound comes as soon as this much of a text is made. */
-const longestOpening = 60
-const shortestPiece = 12
+const maxOpening = 60
+const minPiece = 12
 
 /** A long first sentence in two, where a speaker pauses. */
 export function splitOpening(text: string): string[] {
-  if (text.length <= longestOpening) return [text]
+  if (text.length <= maxOpening) return [text]
   for (const { index } of text.matchAll(/[,;:–—](?=\s)/g)) {
     const end = index + 1
-    if (end > longestOpening * 2) break
-    if (end >= shortestPiece && text.length - end >= shortestPiece) return [text.slice(0, end), text.slice(end).trim()]
+    if (end > maxOpening * 2) break
+    if (end >= minPiece && text.length - end >= minPiece) return [text.slice(0, end), text.slice(end).trim()]
   }
   return [text]
 }

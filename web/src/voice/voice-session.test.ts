@@ -181,7 +181,7 @@ describe('a conversation by voice', () => {
     expect(said).toEqual(['One.', 'Two.'])
   })
 
-  it('VOICE-8 muted, it goes on speaking; the end unmutes', async () => {
+  it('VOICE-8 muted, it continues to speak; the end unmutes', async () => {
     const { session, show, start, ears, isSpeaking } = await bench()
     const heard = await start()
     heard.onUtterance('Hello')

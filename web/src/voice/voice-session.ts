@@ -60,7 +60,7 @@ export function createVoiceSession(needs: {
     if (state.kind === 'off') isMuted = isResting = false
     ears?.setGuarded(isSpeaking())
     for (const listener of listeners) listener()
-    // What came in the meantime was not said.
+    // Sentences that came in the meantime are waiting.
     if (state.kind !== kind && mayReply(state)) followMouth()
   }
 

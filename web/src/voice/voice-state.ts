@@ -3,7 +3,7 @@ import type { VoiceProblem } from './voice-problem.tsx'
 /** `hold`: as long as the button is held, then one answer. `hands_free`: one after the other, until it is ended. */
 export type VoiceMode = 'hold' | 'hands_free'
 
-/** Where it continues when what was heard is no speech. */
+/** The state to return to after a sound that was no speech. */
 type Before = 'listening' | 'thinking'
 
 export type VoiceState =
