@@ -120,6 +120,20 @@ describe.each(Object.keys(transports))('the reference server over %s', (transpor
     expect(await call('get_sum', { a: 'two', b: 3 })).toMatchObject({ isError: true })
   })
 
+  it('TOOL-12 its other tools answer, and a program gets none of this environment', async () => {
+    const annotated = await call('get_annotated_message', { messageType: 'success', includeImage: true })
+    expect(annotated).toMatchObject({
+      isError: false,
+      text: expect.stringContaining('Operation completed successfully'),
+      media: [{ mediaType: 'image/png' }],
+    })
+    const { text } = await call('get_env')
+    expect(text).toContain('PATH')
+    expect(text).not.toContain('VITEST')
+    expect(await call('toggle_subscriber_updates')).toMatchObject({ isError: false })
+    expect(await call('toggle_subscriber_updates')).toMatchObject({ isError: false })
+  })
+
   it('TOOL-12 reports progress, and can be stopped in the middle of a call', async () => {
     scene.progress.length = 0
     const done = await call('trigger_long_running_operation', { duration: 1, steps: 2 })

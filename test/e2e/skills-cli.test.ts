@@ -36,4 +36,36 @@ describe('familiar skills', () => {
     expect(await familiarJson(['skills', 'show', 'pdf'], { home })).toMatchObject({ status: 'on' })
     expect(await familiar(['skills', 'show', 'nobody'], { home })).toMatchObject({ code: 1 })
   })
+
+  it('SKILL-1 installs a collection, or parts of it, and follows none before it is enabled', async () => {
+    const [home, collection] = [newHome(), temporaryDirectory()]
+    mkdirSync(home, { recursive: true, mode: 0o700 })
+    writeFileSync(join(home, 'familiar.toml'), '[memory.embedding]\nprovider = "off"\n', { mode: 0o600 })
+    for (const name of ['pdf', 'docx', 'xlsx']) {
+      mkdirSync(join(collection, 'skills', name, 'scripts'), { recursive: true })
+      writeFileSync(join(collection, 'skills', name, 'SKILL.md'), skillText(name))
+      writeFileSync(join(collection, 'skills', name, 'scripts', 'run.py'), 'print("ran")\n')
+    }
+    await serveFamiliar({ home, args: ['--port', '0'] })
+    const two = await familiar(['skills', 'install', collection, 'pdf', 'docx'], { home })
+    expect(two).toMatchObject({ code: 0, stdout: expect.stringContaining('pdf is installed and off.') })
+    expect(await familiarJson(['skills', 'list'], { home })).toMatchObject({
+      skills: [
+        { name: 'docx', status: 'off', origin: 'imported' },
+        { name: 'pdf', status: 'off', origin: 'imported' },
+      ],
+    })
+    const again = await familiar(['skills', 'install', collection], { home })
+    expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining('already exists') })
+    expect(await familiarJson(['skills', 'install', collection, 'xlsx', '--yes'], { home })).toEqual({
+      skills: [{ name: 'xlsx', status: 'on' }],
+    })
+    const unknown = await familiar(['skills', 'install', collection, 'pptx'], { home })
+    expect(unknown.stderr).toContain('no skill named pptx in it (there: docx, pdf, xlsx)')
+    const empty = await familiar(['skills', 'install', temporaryDirectory()], { home })
+    expect(empty.stderr).toContain('No folder in it has a SKILL.md')
+    expect(await familiarJson(['skills', 'show', 'pdf'], { home })).toMatchObject({
+      files: expect.arrayContaining([expect.objectContaining({ path: 'scripts/run.py' })]),
+    })
+  })
 })

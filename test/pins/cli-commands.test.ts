@@ -156,6 +156,7 @@ it('CLI-1 has these commands and flags', () => {
     'sign-in (--user <name>)',
     'skills disable <name>',
     'skills enable <name> (-y, --yes)',
+    'skills install <source> [names] (-y, --yes)',
     'skills list|ls',
     'skills new <name> (--description <text>)',
     'skills remove|rm <name> (-y, --yes)',

@@ -102,7 +102,7 @@ export const removeTool: CommandHandler<{ name: string; yes?: boolean }> = async
 }
 
 /** A folder on this machine that holds the files, wherever they came from. */
-async function fetchSource(context: CommandContext, source: string, draft: string): Promise<string> {
+export async function fetchSource(context: CommandContext, source: string, draft: string): Promise<string> {
   if (/^[a-z][a-z0-9+.-]*:\/\//i.test(source)) return await download(context, source, draft)
   const path = resolve(source)
   const found = await stat(path).catch(() => undefined)

@@ -233,7 +233,7 @@ const skillGroup: CommandSpec = {
   summary: 'Manage skills: instructions for certain tasks',
   aliases: ['skill'],
   notes:
-    'A skill is a folder with a SKILL.md, as published for other agents. Put it into workspace/skills in the home.',
+    'A skill is a folder with a SKILL.md, as published for other agents. Install it, or put it into workspace/skills in the home.',
   commands: {
     list: command('List skills and their state', skills('listSkills'), { examples: ['skills'] }),
     show: command('Show the instructions and files of a skill', skills('showSkill'), {
@@ -246,6 +246,19 @@ const skillGroup: CommandSpec = {
       examples: ['skills new invoices --description "Use it when I ask for an invoice."'],
       createsHome: true,
     }),
+    install: command(
+      'Install skills from a folder, archive or git repository',
+      handlersOf(() => import('../commands/install-skill.ts'))('installSkill'),
+      {
+        args: {
+          '<source>': 'Path, .tar.gz or .zip file, or https address',
+          '[names...]': 'Only these skills of a collection',
+        },
+        options: [option('-y, --yes', 'Enable them without asking')],
+        examples: ['skills install ./skills pdf docx'],
+        createsHome: true,
+      },
+    ),
     enable: command('Enable a skill (also approves one from elsewhere)', skills('enableSkill'), {
       args: skill,
       options: [yes],

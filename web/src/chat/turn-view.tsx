@@ -78,6 +78,8 @@ const icons: Record<keyof typeof t.toolTitles, IconName> = {
   request_capability: 'bolt',
   repair_capability: 'bolt',
   exec: 'bolt',
+  run_skill_script: 'bolt',
+  generate_image: 'eye',
   sessions_spawn: 'fork',
   schedule_message: 'calendar',
   generate_image: 'eye',
