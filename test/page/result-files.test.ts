@@ -12,11 +12,20 @@ const command = `printf 'city,rain\\nKiel,"8,12"\\n' > rain.csv; printf '# Headi
 describePage('files that tools wrote', () => {
   it('PAGE-8 PAGE-13 are buttons in the turn, with a preview, versions and a download', async () => {
     const { page, fake } = await openPage({
-      script: [{ toolCalls: [{ name: 'exec', input: { command } }] }, { text: 'Here they are.' }],
+      script: [
+        { toolCalls: [{ name: 'exec', input: { command: `${command}; echo on the way > part.txt` } }] },
+        { toolCalls: [{ name: 'exec', input: { command: 'rm part.txt' } }] },
+        { text: 'Here they are.' },
+      ],
       daemon: { env: { FAMILIAR_SANDBOX: 'embedded' } },
     })
     await say(page, 'Make files')
     await page.getByText('Here they are.').waitFor()
+
+    // A picture is shown at once; a file that was removed again is no result.
+    await page.getByAltText('dot.png').waitFor()
+    expect(await page.getByRole('button', { name: /^note\.md/ }).count()).toBe(1)
+    expect(await page.getByRole('button', { name: /^part\.txt/ }).count()).toBe(0)
 
     const pane = page.getByRole('complementary', { name: 'Preview' })
     await page.getByRole('button', { name: /^rain\.csv/ }).click()
