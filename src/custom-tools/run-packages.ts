@@ -105,5 +105,6 @@ type RunPackages = Awaited<ReturnType<PackagesOf>>
 const nothing: RunPackages = { ok: true, mounts: [], environment: {} }
 
 function notRun(problem: string): RunPackages {
-  return { ok: false, problem: `The command was not run: it ${problem.replace(/[.?]$/, '')}.` }
+  const end = /[.?!]$/.test(problem) ? '' : '.'
+  return { ok: false, problem: `The command was not run: it ${problem}${end}` }
 }

@@ -146,9 +146,10 @@ describe.skipIf(!existsSync('/usr/bin/bwrap'))('work on the user’s files', () 
       // Named without its ending, from a folder of its own.
       script('forms', 'scripts/office/unpack', path, 'unpacked/'),
       exec('sed -i s/Ruth/Hannah/ unpacked/word/document.xml'),
-      exec('python /skills/forms/scripts/office/pack.py unpacked/ hannah.docx && rm -r unpacked'),
+      exec('echo draft > notes.txt; python /skills/forms/scripts/office/pack.py unpacked/ hannah.docx'),
+      exec('rm notes.txt'),
     )
-    // The folder was needed on the way only.
+    // The parts of the file and the notes were needed on the way only.
     expect(reply.files?.map((file) => file.path)).toEqual(['hannah.docx'])
     expect(await preview(reply, 'hannah.docx')).toContain('Dear Hannah')
     await calls({ name: 'read_skill_file', input: { name: 'forms', path: 'references/GUIDE.md' } })

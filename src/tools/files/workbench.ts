@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer'
+import { existsSync } from 'node:fs'
 import { lstat, readdir, rm, utimes } from 'node:fs/promises'
 import { basename, dirname, join, posix } from 'node:path'
 import { type Clock, dayOf, formatDay, sleep } from '../../base/clock.ts'
@@ -285,6 +286,7 @@ export function createWorkbench(dependencies: {
       if (isHidden(stored.path)) continue
       listed.push(`${stored.path} (${file.bytes.length} bytes${file.before ? '' : ', new'})`)
       if (media.length >= maxListedFiles || file.bytes.length > maxShownBytes || file.bytes.length === 0) continue
+      if (isOfficePart(copy.folder, file.path)) continue
       const name = posix.basename(stored.path)
       const part = await dependencies.putMedia({ name, mediaType: mediaTypeOf(name, file.bytes), data: file.bytes })
       media.push({ ...part, path: stored.path })
@@ -442,6 +444,13 @@ export function createWorkbench(dependencies: {
       idle.clear()
     },
   }
+}
+
+/** A piece of an unpacked Office file, which is packed again: it is kept, but it is nothing to show. */
+function isOfficePart(folder: string, path: string): boolean {
+  const parent = posix.dirname(path)
+  if (parent === '.') return false
+  return existsSync(join(folder, parent, '[Content_Types].xml')) || isOfficePart(folder, parent)
 }
 
 function refused(reason: string): Work {
