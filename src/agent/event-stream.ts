@@ -11,7 +11,7 @@ import { approvalOutcomeSchema } from '../protocol/permissions.ts'
 import { answerHint, listApprovalChoices, stillWaiting } from '../security/approval-texts.ts'
 import { approvalSource } from '../security/approvals.ts'
 import type { Seen } from '../security/permissions.ts'
-import type { Asked, ToolOutcome } from '../tools/tool.ts'
+import type { AskedApproval, ToolOutcome } from '../tools/tool.ts'
 import type { TurnEnd } from './conversations.ts'
 import type { Coordination } from './coordination.ts'
 import { questionOf } from './next-step.ts'
@@ -337,7 +337,7 @@ export function toolFinished(
   return { type: 'tool_finished', callId: call.id, name: call.name, ...outcome }
 }
 
-export function approvalAsked({ id, question, approval }: Asked): SessionEvent {
+export function approvalAsked({ id, question, approval }: AskedApproval): SessionEvent {
   return { type: 'approval_asked', approvalId: id, question, approval }
 }
 

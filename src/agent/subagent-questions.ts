@@ -3,13 +3,13 @@ import { createWakeups, rounds } from '../base/work.ts'
 import { approvalQuestion, approvalView } from '../security/approval-texts.ts'
 import { type Approval, type Approvals, reportSource } from '../security/approvals.ts'
 import type { Spawn } from '../tools/builtin/subagent-tools.ts'
-import type { Asked } from '../tools/tool.ts'
+import type { AskedApproval } from '../tools/tool.ts'
 import type { Conversations, TurnEnd } from './conversations.ts'
 import type { LoggedEvent } from './sessions/session-event.ts'
 import type { SessionLog } from './sessions/session-log.ts'
 
 /** The question for an approval that a sub-agent waits for, as the conversation above shows it. */
-export function askOf(approval: Approval): Asked {
+export function askOf(approval: Approval): AskedApproval {
   return { id: approval.id, question: approvalQuestion(approval), approval: approvalView(approval) }
 }
 
@@ -37,7 +37,7 @@ export function createSubagentQuestions(dependencies: {
   const waiters = new Map<string, number>()
   const changes = createWakeups()
 
-  async function asksOf({ spawn: { userId }, sessionId }: Waiting): Promise<(Asked & { expiresAt: number })[]> {
+  async function asksOf({ spawn: { userId }, sessionId }: Waiting): Promise<(AskedApproval & { expiresAt: number })[]> {
     const pending = await approvals.pending(userId, sessionId)
     return pending.map((approval) => ({
       ...askOf(approval),
@@ -101,7 +101,7 @@ export function createSubagentQuestions(dependencies: {
     return true
   }
 
-  async function tellAsks({ spawn }: Waiting, asks: readonly Asked[]): Promise<boolean> {
+  async function tellAsks({ spawn }: Waiting, asks: readonly AskedApproval[]): Promise<boolean> {
     const [first] = asks
     if (!first) return true
     const text = `Sub-agent ${spawn.id} waits for the user's approval.`
@@ -118,7 +118,7 @@ export function createSubagentQuestions(dependencies: {
   }
 
   return {
-    asksOf: async (spawn: Spawn): Promise<Asked[]> =>
+    asksOf: async (spawn: Spawn): Promise<AskedApproval[]> =>
       spawn.sessionId === null || spawn.result ? [] : await asksOf({ spawn, sessionId: spawn.sessionId }),
     /** While the returned function has not been called, a call reports what happens to the sub-agent. */
     attend(spawnId: string): () => void {

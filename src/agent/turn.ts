@@ -6,7 +6,7 @@ import type { Monitor } from '../base/telemetry/monitor.ts'
 import { estimateTokens } from '../base/tokens.ts'
 import type { FittingTools } from '../custom-tools/fitting-tools.ts'
 import type { LanguageModel, Models } from '../models/model.ts'
-import { labelsOf } from '../protocol/choices.ts'
+import { chosenLabels } from '../protocol/choices.ts'
 import type { Label, MediaPart, ToolCallPart, ToolChoice, ToolDefinition } from '../protocol/messages.ts'
 import { isOwnWords } from '../security/approvals.ts'
 import type { Database, Writer } from '../storage/database.ts'
@@ -182,7 +182,7 @@ export function createTurns(dependencies: {
     const answers = await readSpokenAnswers(dependencies.openApprovals, { session: run.session, messages, projection })
     const pending = readPending(projection, messages.map(spokenIn))
     const choices = pending.answers === null ? null : projection.pendingChoices
-    const chosen = choices ? labelsOf(choices, pending.chosen) : ''
+    const chosen = choices ? chosenLabels(choices, pending.chosen) : ''
     const dynamic = dependencies.context.dynamic({
       now: clock.now(),
       source,
@@ -229,7 +229,7 @@ export function createTurns(dependencies: {
       ...(answers && {
         approvals: answers.approvals.map(({ id }) => ({ id, answer: answers.answer, scope: answers.scope })),
       }),
-      ...(choices && { answers: { id: choices.id, chosen: pending.chosen.map((at) => labelsOf(choices, [at])) } }),
+      ...(choices && { answers: { id: choices.id, chosen: pending.chosen.map((at) => chosenLabels(choices, [at])) } }),
     }
     onStep('turn_starting')
     let continued: readonly InboxMessage[] = []

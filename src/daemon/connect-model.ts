@@ -93,7 +93,7 @@ export const offers: readonly Offer[] = [
 ]
 
 /** A provider and one of its models, to be written into the home. */
-export interface Connection {
+export interface ModelConnection {
   name: string
   type: ProviderType
   baseUrl?: string | undefined
@@ -119,7 +119,7 @@ type Draft = { ok: true; files: DraftFile[] } | { ok: false; message: string }
 
 /** The files that would be written: the provider's, `familiar.toml` with further changes, and `.env`. Changes nothing. */
 export function draftConnection(
-  provider: Connection | null,
+  provider: ModelConnection | null,
   further: readonly SettingChange[],
   paths: HomePaths,
 ): Draft {
@@ -161,7 +161,7 @@ export function providerPath(name: string, paths: HomePaths): string {
   return `${paths.providers}/${name}.toml`
 }
 
-function providerText(provider: Connection, existing: string | undefined): string | undefined {
+function providerText(provider: ModelConnection, existing: string | undefined): string | undefined {
   const { type, baseUrl, keyVariable, model, modelName = 'main' } = provider
   const top = { type, base_url: baseUrl, api_key_env: keyVariable }
   const main = {

@@ -13,13 +13,13 @@ import { isLoopback, loadConfig } from './config/load-config.ts'
 import { checkToml, type TomlValue } from './config/toml.ts'
 import { providerSchema } from './config/tools-schema.ts'
 import {
-  type Connection,
   checkAddress,
   checkKey,
   configSecrets,
   discoverHere,
   draftConnection,
   freeVariable,
+  type ModelConnection,
   type Offer,
   offers,
   type ProviderTrial,
@@ -243,7 +243,14 @@ export function createSetupDesk(
         const { name, type, baseUrl } = settings
         const modelName = modelNameIn(name, request.model)
         const id = `${name}/${modelName}`
-        const connection: Connection = { name, type, baseUrl, keyVariable: keyVariable ?? undefined, model, modelName }
+        const connection: ModelConnection = {
+          name,
+          type,
+          baseUrl,
+          keyVariable: keyVariable ?? undefined,
+          model,
+          modelName,
+        }
         const draft = draftConnection(connection, [[['routes', 'primary'], id]], paths)
         if (!draft.ok) throw new FamiliarError('conflict', draft.message)
         const keys = { ...stored(), ...(newKey && keyVariable && { [keyVariable]: newKey }) }

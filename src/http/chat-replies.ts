@@ -255,10 +255,10 @@ export function refuseHead(context: HttpContext): void {
 
 /** The session in the path, by id or by contact. Sessions of other users do not exist for the caller. */
 export function sessionOf({ conversations }: HttpDependencies, context: HttpContext): Promise<Session> {
-  return findSession(conversations, callerOf(context).userId, context.req.param('id') ?? '')
+  return requireSession(conversations, callerOf(context).userId, context.req.param('id') ?? '')
 }
 
-export async function findSession(
+export async function requireSession(
   conversations: Pick<Conversations, 'findSession'>,
   userId: string,
   name: string,

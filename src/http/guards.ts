@@ -148,10 +148,10 @@ function bodySizeGuard(maxBytes: number): MiddlewareHandler<HttpEnv> {
 /** The body as text. A body without a declared length is counted as it arrives. */
 export async function readLimitedText(context: HttpContext, maxBytes: number): Promise<string> {
   if (context.req.header('content-length') !== undefined) return context.req.raw.text()
-  return (await readBytes(context, maxBytes)).toString('utf8')
+  return (await readBodyBytes(context, maxBytes)).toString('utf8')
 }
 
-export async function readBytes(context: HttpContext, maxBytes: number): Promise<Buffer> {
+export async function readBodyBytes(context: HttpContext, maxBytes: number): Promise<Buffer> {
   return Buffer.concat(await Array.fromAsync(limitedBody(context, maxBytes)))
 }
 
@@ -450,7 +450,7 @@ function signatureGuard(dependencies: {
       timestamp: req.header('x-familiar-timestamp'),
       nonce: req.header('x-familiar-nonce'),
       signature: req.header('x-familiar-signature'),
-      body: await readBytes(context, maxBodyBytes),
+      body: await readBodyBytes(context, maxBodyBytes),
     }
     if (await webhooks.isSigned(call)) {
       context.set('signedCall', call)

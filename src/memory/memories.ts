@@ -6,8 +6,8 @@ import { type Database, type Reader, reusableQuery, type Writer } from '../stora
 import {
   checkContent,
   cleanCategory,
+  cleanMemoryTitle,
   cleanTags,
-  cleanTitle,
   contentHash,
   filterConditions,
   isOf,
@@ -161,7 +161,7 @@ export function createMemories(dependencies: {
       const edited: Memory = {
         ...memory,
         content,
-        title: edit.title === undefined ? memory.title : cleanTitle(edit.title),
+        title: edit.title === undefined ? memory.title : cleanMemoryTitle(edit.title),
         category: edit.category === undefined ? memory.category : cleanCategory(edit.category),
         tags: edit.tags === undefined ? memory.tags : cleanTags(edit.tags),
         tier: edit.tier ?? memory.tier,
@@ -242,7 +242,7 @@ export function buildMemory(given: GivenMemory): UnstoredMemory {
     userId,
     kind,
     content,
-    title: cleanTitle(given.title),
+    title: cleanMemoryTitle(given.title),
     category: cleanCategory(given.category),
     tags: cleanTags(given.tags ?? []),
     tier,

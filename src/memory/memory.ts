@@ -181,7 +181,7 @@ export function cleanTags(tags: readonly string[]): string[] {
   return [...new Set(cleaned)].slice(0, maxTags)
 }
 
-export function cleanTitle(title: string | null | undefined): string | null {
+export function cleanMemoryTitle(title: string | null | undefined): string | null {
   return cleanLine(title, maxTitleLength)
 }
 

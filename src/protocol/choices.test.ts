@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { askInputSchema, type Choices, choicesIn, labelsOf, listChoices, readChoices } from './choices.ts'
+import { askInputSchema, type Choices, choicesIn, chosenLabels, listChoices, readChoices } from './choices.ts'
 
 const choicesOf = (labels: string[], more: Partial<Choices> = {}): Choices => {
   return { options: labels.map((label) => ({ label })), allowText: true, multiple: false, ...more }
@@ -58,7 +58,7 @@ describe('readChoices', () => {
         const choices = parsed.success ? choicesIn(parsed.data) : undefined
         if (!choices) throw new Error('it has options')
         const place = at % choices.options.length
-        expect(readChoices(labelsOf(choices, [place]), choices)).toEqual([place])
+        expect(readChoices(chosenLabels(choices, [place]), choices)).toEqual([place])
         expect(
           listChoices(choices)
             .split('\n')
@@ -73,7 +73,7 @@ describe('readChoices', () => {
     fc.assert(
       fc.property(places, (chosen) => {
         const sorted = chosen.toSorted((a, b) => a - b)
-        expect(readChoices(labelsOf(several, sorted), several)).toEqual(sorted)
+        expect(readChoices(chosenLabels(several, sorted), several)).toEqual(sorted)
       }),
     )
   })

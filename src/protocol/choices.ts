@@ -36,7 +36,7 @@ export function plainReply({ text, answerList }: { text: string; answerList?: st
 }
 
 /** The answer that stands for the chosen options. */
-export function labelsOf({ options }: GivenChoices, chosen: readonly number[]): string {
+export function chosenLabels({ options }: GivenChoices, chosen: readonly number[]): string {
   return chosen.flatMap((at) => options[at]?.label ?? []).join(', ')
 }
 
@@ -113,7 +113,7 @@ export const offerFields = {
   allow_text: z.boolean().optional(),
   multiple: z.boolean().optional(),
 }
-export type Offer = z.output<z.ZodObject<typeof offerFields>>
+export type OfferedChoices = z.output<z.ZodObject<typeof offerFields>>
 
 /** The arguments of a tool that asks. */
 export const askInputSchema = z.object({
@@ -128,7 +128,7 @@ export const askInputSchema = z.object({
 })
 
 /** Undefined for a question without options. */
-export function choicesIn(offer: Offer): Choices | undefined {
+export function choicesIn(offer: OfferedChoices): Choices | undefined {
   const { options, allow_text: allowText = true, multiple = false } = offer
   return options && { options, allowText, multiple }
 }

@@ -8,7 +8,7 @@ import type { HomePaths } from '../daemon/home-paths.ts'
 import { type CommandContext, CommandError } from './command.ts'
 import { startFailure } from './connect.ts'
 
-export type Environment = Readonly<Record<string, string | undefined>>
+export type ProcessEnvironment = Readonly<Record<string, string | undefined>>
 
 type Home = Pick<CommandContext, 'homePath' | 'env'>
 
@@ -43,7 +43,7 @@ export async function lockHome(
   })
 }
 
-export function definedVariables(env: Environment): Record<string, string> {
+export function definedVariables(env: ProcessEnvironment): Record<string, string> {
   return Object.fromEntries(
     Object.entries(env).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
   )

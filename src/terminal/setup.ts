@@ -3,13 +3,13 @@ import { toDisplayText } from '../base/text.ts'
 import { formatProblems } from '../daemon/config/config.ts'
 import { isLoopback, loadConfig } from '../daemon/config/load-config.ts'
 import {
-  type Connection,
   checkAddress,
   checkKey,
   checkName,
   discoverHere,
   draftConnection,
   freeVariable,
+  type ModelConnection,
   type Offer,
   offers,
   type ProviderTrial,
@@ -27,7 +27,7 @@ import { describeReload, reloadDaemon } from './commands/daemon.ts'
 import type { Output } from './output.ts'
 import { openTerminalPrompts, type SetupPrompts } from './setup-prompts.ts'
 
-export const setup: CommandHandler<object> = ({ homePath, env, output, stdin, stdout }) =>
+export const setupHandler: CommandHandler<object> = ({ homePath, env, output, stdin, stdout }) =>
   runSetup({
     home: homePath,
     env,
@@ -38,7 +38,7 @@ export const setup: CommandHandler<object> = ({ homePath, env, output, stdin, st
 
 interface SetupAnswers {
   /** Null chooses the offline model. */
-  provider: Connection | null
+  provider: ModelConnection | null
   perDayUsd: number
 }
 
@@ -90,7 +90,7 @@ async function askForProvider(
   prompts: SetupPrompts,
   offer: Choice,
   { env, environment, trial }: KnownEnvironment,
-): Promise<Connection | undefined> {
+): Promise<ModelConnection | undefined> {
   let { name, baseUrl, keyVariable } = offer
   if (offer.baseUrl !== undefined && !offer.hasKey && !offer.needsKey) {
     baseUrl = await prompts.ask({
@@ -133,7 +133,7 @@ async function askForProvider(
 }
 
 /** Sends one short message. If that fails, the user decides whether to continue. */
-async function isWanted(prompts: SetupPrompts, provider: Connection, known: KnownEnvironment): Promise<boolean> {
+async function isWanted(prompts: SetupPrompts, provider: ModelConnection, known: KnownEnvironment): Promise<boolean> {
   const { name, type, baseUrl, keyVariable, newKey, model } = provider
   const apiKey = newKey ?? (keyVariable && known.environment[keyVariable])
   const settings = { name, type, baseUrl, models: { main: model }, ...(apiKey && { apiKey }) }

@@ -36,7 +36,7 @@ export interface ToolOutcome {
   /** The answers that the question offers. */
   choices?: Choices
   /** Approvals that a sub-agent waits for. They end the turn with their questions, and the user answers them here. */
-  asks?: readonly Asked[]
+  asks?: readonly AskedApproval[]
   /** Tools whose schema is included in the following requests. */
   foundTools?: string[]
   /** With `isError`: an external service failed, which says little about the tool. */
@@ -63,7 +63,7 @@ export interface ToolOutcome {
 }
 
 /** A question for an approval that a sub-agent waits for. */
-export interface Asked {
+export interface AskedApproval {
   id: string
   question: string
   approval: ShownApproval

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { systemClock } from '../../src/base/clock.ts'
-import { checkKey } from '../../src/daemon/doctor/examine.ts'
+import { checkKeyFile } from '../../src/daemon/doctor/examine.ts'
 import { keyFileOf } from '../../src/daemon/home-paths.ts'
 import { createRedactor } from '../../src/security/redactor.ts'
 import { createVault } from '../../src/security/vault.ts'
@@ -48,13 +48,13 @@ describe('doctor checks the key', () => {
     const keyFile = join(folder, 'key')
     const vault = createVault({ database, keyFile: homeKey, clock: systemClock(), redactor: createRedactor() })
     await vault.set(secret, 'kestrel-41-lantern')
-    expect(await checkKey(database, { keyFile: homeKey, homeKey })).toMatchObject({ state: 'warn' })
-    const lost = await checkKey(database, { keyFile, homeKey })
+    expect(await checkKeyFile(database, { keyFile: homeKey, homeKey })).toMatchObject({ state: 'warn' })
+    const lost = await checkKeyFile(database, { keyFile, homeKey })
     expect(lost).toMatchObject({ state: 'fail', mend: `cp -p ${homeKey} ${keyFile}` })
     copyFileSync(homeKey, keyFile)
-    expect(await checkKey(database, { keyFile, homeKey })).toMatchObject({ state: 'ok' })
+    expect(await checkKeyFile(database, { keyFile, homeKey })).toMatchObject({ state: 'ok' })
     writeFileSync(keyFile, `${'0'.repeat(64)}\n`)
-    expect(await checkKey(database, { keyFile, homeKey })).toMatchObject({ state: 'fail', message: /another key/ })
+    expect(await checkKeyFile(database, { keyFile, homeKey })).toMatchObject({ state: 'fail', message: /another key/ })
   })
 })
 

@@ -1,4 +1,4 @@
-import { type Choices, labelsOf, listChoices, type OpenChoices } from '../../protocol/choices.ts'
+import { type Choices, chosenLabels, listChoices, type OpenChoices } from '../../protocol/choices.ts'
 import type { TelegramContact } from './pairing.ts'
 import { telegramChannel } from './sender.ts'
 import type { Handling, TelegramServices } from './services.ts'
@@ -48,7 +48,7 @@ export async function pressChoice(
   if (choices?.id !== press.id) return { refused: shortText('closed', from) }
   if (!press.isDone) return { rows: choiceRows(choices, press.mask) }
   const chosen = choices.options.flatMap((_, at) => ((press.mask & (1 << at)) === 0 ? [] : [at]))
-  const text = labelsOf(choices, chosen)
+  const text = chosenLabels(choices, chosen)
   if (text === '') return { rows: choiceRows(choices), says: shortText('chooseOne', from) }
   const inbound = {
     ...place,

@@ -3,7 +3,7 @@ import type { Clock } from '../../base/clock.ts'
 import { parseJson } from '../../base/json.ts'
 import { toStorableText } from '../../base/text.ts'
 import type { Wakeups } from '../../base/work.ts'
-import { labelsOf, type Offer, readChoices } from '../../protocol/choices.ts'
+import { chosenLabels, type OfferedChoices, readChoices } from '../../protocol/choices.ts'
 import type { BuildQuestion } from '../../protocol/custom-tools.ts'
 import { FamiliarError } from '../../protocol/errors.ts'
 import type { Seen } from '../../security/permissions.ts'
@@ -56,7 +56,13 @@ export function createBuildQuestions(dependencies: {
 
   async function put(
     { build, seen }: Asked,
-    wanted: { id: string; question: string; offer?: Offer | undefined; secret: string | null; patienceMs: number },
+    wanted: {
+      id: string
+      question: string
+      offer?: OfferedChoices | undefined
+      secret: string | null
+      patienceMs: number
+    },
   ): Promise<void> {
     const { id, offer = {} } = wanted
     const now = clock.now()
@@ -142,7 +148,7 @@ export function createBuildQuestions(dependencies: {
 
   async function askFor(
     asked: Asked,
-    wanted: { id: string; question: string; offer?: Offer; patienceMs: number },
+    wanted: { id: string; question: string; offer?: OfferedChoices; patienceMs: number },
   ): Promise<UsersAnswer | undefined> {
     const { id } = wanted
     await put(asked, { ...wanted, secret: null })
@@ -162,7 +168,7 @@ export function createBuildQuestions(dependencies: {
       const labels = choices.options.map(({ label }, at) => `${at + 1}. ${label}`).join(', ')
       throw new FamiliarError('bad_request', `Answer with one of the options: ${labels}. The question stays open.`)
     }
-    return choices && chosen ? labelsOf(choices, chosen) : text
+    return choices && chosen ? chosenLabels(choices, chosen) : text
   }
 
   async function isSet(build: Build, secret: string): Promise<boolean> {
@@ -183,7 +189,12 @@ export function createBuildQuestions(dependencies: {
 
   return {
     /** Resolves with the answer; undefined if none came in time. */
-    ask({ callId, question, offer = {}, ...asked }: Asked & { callId: string; question: string; offer?: Offer }) {
+    ask({
+      callId,
+      question,
+      offer = {},
+      ...asked
+    }: Asked & { callId: string; question: string; offer?: OfferedChoices }) {
       return askFor(asked, { id: questionId(asked.build, callId), question, offer, patienceMs })
     },
     /** Whether the secret is there in the end. Asks only where it is not. */

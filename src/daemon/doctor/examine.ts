@@ -203,7 +203,10 @@ interface KeyPlaces {
 }
 
 /** Whether the daemons that share a database can read each other's secrets. */
-export async function checkKey(database: Pick<Database, 'read'>, { keyFile, homeKey }: KeyPlaces): Promise<Finding> {
+export async function checkKeyFile(
+  database: Pick<Database, 'read'>,
+  { keyFile, homeKey }: KeyPlaces,
+): Promise<Finding> {
   let key: Buffer | undefined
   try {
     key = await readKeyFile(keyFile)
@@ -288,7 +291,7 @@ async function look(database: PostgresDatabase, key: KeyPlaces): Promise<Databas
   const findings = [
     ok('database', `${what}; ${plural(row?.daemons ?? 0, 'daemon shares it', 'daemons share it')}`),
     describeSearch(await database.vectorSearch.describe()),
-    await checkKey(database, key),
+    await checkKeyFile(database, key),
   ]
   const states = await database.read.selectFrom('tool_states').select(['name', 'state']).execute()
   return { findings, needLogin: readNeedLogin(states), newestEvent: row?.newest ?? undefined }

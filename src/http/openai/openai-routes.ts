@@ -5,7 +5,7 @@ import { FamiliarError } from '../../protocol/errors.ts'
 import { type OpenAiModelReply, openAi } from '../../protocol/openai.ts'
 import type { StreamReply } from '../chat-replies.ts'
 import type { HttpContext, HttpDependencies } from '../dependencies.ts'
-import { readBytes } from '../guards.ts'
+import { readBodyBytes } from '../guards.ts'
 import { quotedName } from '../replies.ts'
 import { handle, type Route } from '../route.ts'
 import { speak, transcribe } from '../routes/channels.ts'
@@ -81,7 +81,7 @@ function createAudioRoutes({ voice }: Pick<HttpDependencies, 'voice'>): Route[] 
 }
 
 async function readForm(context: HttpContext): Promise<FormData> {
-  const data = await readBytes(context, maxBytes)
+  const data = await readBodyBytes(context, maxBytes)
   const type = context.req.header('content-type') ?? ''
   try {
     return await new Response(Uint8Array.from(data), { headers: { 'content-type': type } }).formData()

@@ -9,7 +9,7 @@ import * as api from '../../protocol/channels.ts'
 import { FamiliarError } from '../../protocol/errors.ts'
 import type { Json } from '../../protocol/messages.ts'
 import type { HttpDependencies } from '../dependencies.ts'
-import { readBytes } from '../guards.ts'
+import { readBodyBytes } from '../guards.ts'
 import { handle, type Route } from '../route.ts'
 
 const maxBytes = 20 * 1024 * 1024
@@ -31,7 +31,7 @@ export function createVoiceRoutes(voice: Voice): Route[] {
     handle(
       api.voice.transcribe,
       async ({ signal, context, query }) => {
-        const data = await readBytes(context, maxBytes)
+        const data = await readBodyBytes(context, maxBytes)
         const mediaType = context.req.header('content-type') ?? 'audio/wav'
         const language = languageCode(query.language)
         const heard = await transcribe(voice, { data, mediaType, language, signal })

@@ -5,7 +5,7 @@ import { type Fact, factBeginning } from '../../memory/facts.ts'
 import type { ConsolidationOutcome } from '../../memory/learning/consolidation.ts'
 import { FamiliarError } from '../../protocol/errors.ts'
 import * as api from '../../protocol/memory.ts'
-import { findSession, type StreamReply } from '../chat-replies.ts'
+import { requireSession, type StreamReply } from '../chat-replies.ts'
 import type { HttpDependencies } from '../dependencies.ts'
 import { orNotFound, quotedName } from '../replies.ts'
 import { handle, type Route } from '../route.ts'
@@ -109,7 +109,7 @@ function createConsolidateRoutes(dependencies: HttpDependencies, streamReply: St
 
   async function chooseSessions(userId: string, name: string | undefined): Promise<Session[]> {
     if (name === undefined) return conversations.sessions(userId, { includeArchived: true })
-    return [await findSession(conversations, userId, name)]
+    return [await requireSession(conversations, userId, name)]
   }
 
   async function consolidate(options: {

@@ -3,7 +3,7 @@ import type { Conversations } from '../../agent/conversations.ts'
 import * as commandApi from '../../protocol/commands.ts'
 import * as api from '../../protocol/schedules.ts'
 import type { Schedules } from '../../tools/builtin/schedule-tools.ts'
-import { findSession } from '../chat-replies.ts'
+import { requireSession } from '../chat-replies.ts'
 import { handle, type Route } from '../route.ts'
 
 /** Scheduled messages. A token that may chat for the user may schedule a message. */
@@ -40,7 +40,7 @@ export function createCommandRoutes(dependencies: {
   const { commands, conversations } = dependencies
 
   async function sessionIdOf(userId: string, name: string | undefined): Promise<string | null> {
-    return name === undefined ? null : (await findSession(conversations, userId, name)).id
+    return name === undefined ? null : (await requireSession(conversations, userId, name)).id
   }
 
   return [

@@ -11,7 +11,7 @@ import {
   endOfUtcDay,
   episodeSchema,
   factSchema,
-  memorySchema,
+  memoryRecordSchema,
   startOfUtcDay,
   type TransferHeader,
   transferVersion,
@@ -121,7 +121,7 @@ async function* writtenPage({ database, userId }: Reading, rows: MemoryRow[]): A
   }
   for (const row of rows) {
     const tags = readList(row.tags)
-    yield writtenRow(memorySchema, {
+    yield writtenRow(memoryRecordSchema, {
       ...row,
       type: 'memory',
       tags: tags.length > 0 ? tags : null,

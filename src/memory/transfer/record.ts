@@ -107,7 +107,7 @@ export const commitmentSchema = z.object({
   closed_at: optionalTime,
 })
 
-export const memorySchema = z.object({
+export const memoryRecordSchema = z.object({
   type: z.literal('memory'),
   id: reference,
   kind: z.enum(['note', 'fact', 'episode', 'commitment', 'chunk']),
@@ -150,7 +150,7 @@ export const edgeSchema = z.object({
 
 /** One record of an export, in either format: validated and cleaned, with times in milliseconds. */
 const recordSchema = z.discriminatedUnion('type', [
-  memorySchema,
+  memoryRecordSchema,
   edgeSchema,
   z.object({ type: z.literal('alias'), alias: name, entity: name }),
   z.object({ type: z.literal('attribute'), attribute: name, is_multi_valued: z.boolean() }),
@@ -158,12 +158,12 @@ const recordSchema = z.discriminatedUnion('type', [
 ])
 
 export type TransferRecord = z.output<typeof recordSchema>
-export type MemoryRecord = z.output<typeof memorySchema>
+export type MemoryRecord = z.output<typeof memoryRecordSchema>
 export type EdgeRecord = z.output<typeof edgeSchema>
 
 /** In written form: times as text, without nulls. */
 export type WrittenRecord = z.input<typeof recordSchema>
-export type WrittenMemory = z.input<typeof memorySchema>
+export type WrittenMemory = z.input<typeof memoryRecordSchema>
 
 export const headerSchema = z.object({
   familiar: z.literal('memories'),

@@ -35,7 +35,7 @@ export const calculate: Ability = ({ request }, { now }) => {
   if (clockQuestions.test(text)) return now === '' ? undefined : say((texts) => texts.now(now))
   const expression = asWritten(text.replace(asked, ''))
   if (!/\d/.test(expression) || !/[-+*/^%]/.test(expression)) return undefined
-  const value = evaluate(expression)
+  const value = evaluateSum(expression)
   return value === undefined
     ? undefined
     : say((texts) => texts.calculated(text.replace(asked, ''), formatNumber(value)))
@@ -61,7 +61,7 @@ function asWritten(text: string): string {
  * Numbers, + - * / ^ %, and brackets. Undefined for anything else, for a division by zero and for overflow. A percent
  * sign after a number divides it by a hundred.
  */
-export function evaluate(expression: string): number | undefined {
+export function evaluateSum(expression: string): number | undefined {
   const tokens = expression.match(/\d+(?:\.\d+)?|\.\d+|[-+*/^%()]|\S/g) ?? []
   let at = 0
   function take(token: string): boolean {

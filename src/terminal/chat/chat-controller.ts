@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Clock } from '../../base/clock.ts'
 import type { Attachment } from '../../protocol/api.ts'
-import { labelsOf } from '../../protocol/choices.ts'
+import { chosenLabels } from '../../protocol/choices.ts'
 import type { TurnEvent } from '../../protocol/events.ts'
 import type { ApprovalOutcome, ApprovalReply, ApprovalScope } from '../../protocol/permissions.ts'
 import { readSpokenAnswer } from '../../security/spoken-answer.ts'
@@ -146,7 +146,7 @@ export function createChatController(options: {
       return
     }
     if (first?.kind !== 'choice' && first?.kind !== 'question') return
-    const text = first.choices ? labelsOf(first.choices, [place]) : ''
+    const text = first.choices ? chosenLabels(first.choices, [place]) : ''
     if (text === '') return
     dispatch({ type: 'settled', id: first.id })
     if (first.kind === 'question') attempt(partner.builds.answer(first.id, text))

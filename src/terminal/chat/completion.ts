@@ -4,11 +4,11 @@ import { displayable } from './conversation.ts'
 /** Completions while the user types. A failure offers none. */
 export interface Offers {
   /** Completions from `start` on in a line that starts with a slash. */
-  complete(line: string): Promise<{ start: number; candidates: readonly Offer[] }>
-  find(kind: 'file' | 'block', query: string, signal: AbortSignal): Promise<readonly Offer[]>
+  complete(line: string): Promise<{ start: number; candidates: readonly CompletionOffer[] }>
+  find(kind: 'file' | 'block', query: string, signal: AbortSignal): Promise<readonly CompletionOffer[]>
 }
 
-export interface Offer {
+export interface CompletionOffer {
   text: string
   /** Shown in place of the text. */
   label?: string | undefined
@@ -25,7 +25,7 @@ export function createCompletion(offers: Offers): AutocompleteProvider {
   /** The text that the list was made for: a user who types faster has not chosen from it. */
   let offeredFor: string | undefined
 
-  function suggestions(found: readonly Offer[], before: string, prefix: string) {
+  function suggestions(found: readonly CompletionOffer[], before: string, prefix: string) {
     offeredFor = before
     return found.length === 0 ? null : { items: found.map(toItem), prefix }
   }
@@ -79,7 +79,7 @@ function placeOf(lines: readonly string[], cursorLine: number, cursorCol: number
 }
 
 /** The value is typed for the user and sent; only what is shown is changed. */
-function toItem({ text, label, summary }: Offer): AutocompleteItem {
+function toItem({ text, label, summary }: CompletionOffer): AutocompleteItem {
   const shown = displayable(label ?? text)
   return { value: text, label: shown, ...(summary !== undefined && { description: displayable(summary) }) }
 }

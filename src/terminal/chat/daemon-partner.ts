@@ -8,7 +8,7 @@ import { CommandError } from '../command.ts'
 import { buildEvents } from '../commands/builds.ts'
 import { cliChannel, isGone } from '../connect.ts'
 import { type ChatLine, openChatSession, whereOf } from './chat-line.ts'
-import type { Offer } from './completion.ts'
+import type { CompletionOffer } from './completion.ts'
 import type { News, StatusFacts } from './conversation.ts'
 
 interface Outgoing {
@@ -87,7 +87,7 @@ export async function openTuiPartner(line: ChatLine) {
       },
     },
     ownCommands,
-    async find(kind: 'file' | 'block', query: string, signal: AbortSignal): Promise<readonly Offer[]> {
+    async find(kind: 'file' | 'block', query: string, signal: AbortSignal): Promise<readonly CompletionOffer[]> {
       const { found } = await client().api(finder).find({ kind, query, limit: offered }, signal)
       return found.map(({ name, reference }) => ({ text: reference, label: name }))
     },

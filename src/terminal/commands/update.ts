@@ -42,7 +42,7 @@ import {
   readJsonFile,
   recordFile,
   replaceDatabase,
-  runTool,
+  runUpdateTool,
   settle,
   type UpdateRecord,
   workFolderName,
@@ -152,7 +152,7 @@ function cloneProgram({ env, signal, output }: CommandContext, { root, command, 
     // Never prompts: the prompt would be invisible.
     const environment = { ...fetchEnvironment(env), GIT_TERMINAL_PROMPT: '0' }
     const argv: [string, ...string[]] = ['git', ...words]
-    const answer = await runTool({ argv, workingDirectory: root, environment, signal, wallMs: 300_000 })
+    const answer = await runUpdateTool({ argv, workingDirectory: root, environment, signal, wallMs: 300_000 })
     if (answer.ok) return answer.text.trim()
     throw new CommandError(`git ${words[0]}: ${answer.message}`)
   }
@@ -229,7 +229,8 @@ function globalProgram({ env, signal }: CommandContext, installation: Global): P
 
   async function npm(words: string[], limits: { workingDirectory: string; wallMs?: number }) {
     const program = await findProgram([join(dirname(process.execPath), 'npm'), 'npm'], env.PATH ?? '')
-    if (program) return runTool({ argv: [program, ...words], environment: fetchEnvironment(env), signal, ...limits })
+    if (program)
+      return runUpdateTool({ argv: [program, ...words], environment: fetchEnvironment(env), signal, ...limits })
     throw new CommandError('npm is needed for that, and there is none in PATH.', { hint: 'It comes with Node.' })
   }
 

@@ -59,10 +59,14 @@ export const runCommands: Record<string, CommandSpec> = {
     options: [option('--user <name>', 'Sign in as this user (default: you)')],
     examples: ['sign-in'],
   }),
-  setup: command('Choose a model and write the configuration', handlersOf(() => import('../setup.ts'))('setup'), {
-    examples: ['setup'],
-    createsHome: true,
-  }),
+  setup: command(
+    'Choose a model and write the configuration',
+    handlersOf(() => import('../setup.ts'))('setupHandler'),
+    {
+      examples: ['setup'],
+      createsHome: true,
+    },
+  ),
   models: {
     summary: 'List, test and choose models',
     aliases: ['model'],

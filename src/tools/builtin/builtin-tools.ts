@@ -17,12 +17,12 @@ import { defineTool, failed, succeeded, type Tool, type ToolContext, type ToolOu
 import { createCalculate } from './calculate.ts'
 import {
   agrees,
+  authorOf,
   consentToEdit,
   consentToUndo,
   createMemoryForget,
   editQuestion,
   factQuestion,
-  originOf,
   refuseAndAsk,
   tells,
 } from './memory-forget.ts'
@@ -119,7 +119,7 @@ function createCommitmentUpdate({ commitments, clock, timeZone }: MemoryNeeds): 
       }
       if (who === undefined || what === undefined) return failed('Give the id of a commitment, or who owes what.')
       const written = context.seen.untrusted ? [who, to ?? '', what].join(' ') : what
-      const origin = { userId, sessionId, turnId, ...originOf(written, context) }
+      const origin = { userId, sessionId, turnId, ...authorOf(written, context) }
       const added = await commitments.add({ ...origin, who, what, toWhom: to, deadline: due ?? undefined })
       const known = added.isNew && state && state !== 'open'
       const updated = known ? await commitments.update(userId, added.commitment.id, { state }) : undefined
@@ -297,7 +297,7 @@ function createMemoryWrite({ facts, timeZone }: MemoryNeeds): Tool {
     async run(fact, context) {
       const { userId, sessionId, turnId } = context
       const origin = { userId, sessionId, turnId }
-      const written = await facts.write({ ...fact, ...origin, ...originOf(wordsOf(fact, context), context) })
+      const written = await facts.write({ ...fact, ...origin, ...authorOf(wordsOf(fact, context), context) })
       if (written.outcome !== 'refused') return tell(written)
       if (!agrees(context, factQuestion(written.known, fact.value))) return refuse(written, fact.value, context)
       const agreed = await facts.write({ ...fact, ...origin, source: 'user', confidence: 1 })
@@ -421,7 +421,7 @@ function createStoreMemory({ memories, timeZone }: MemoryNeeds): Tool {
       const { content, title = '', category = '', tags = [] } = input
       // Only the note's text unless untrusted content could have written the rest.
       const written = context.seen.untrusted ? [content, title, category, ...tags].join(' ') : content
-      const origin = originOf(written, context)
+      const origin = authorOf(written, context)
       const added = await memories.add({ ...input, ...origin, kind: 'note', userId, sessionId, turnId, id })
       const { memory } = added
       // A call repeated after a crash finds its own note: that is not a repetition.

@@ -141,7 +141,7 @@ function shareSaid(text: string, userText: string): number {
  * Author and trust of a note. After untrusted content a model may write that as its own: then only a note whose words
  * the user said completely is theirs.
  */
-export function originOf(
+export function authorOf(
   text: string,
   { userText, seen }: Pick<ToolContext, 'userText' | 'seen'>,
 ): { source: 'user' | 'agent'; label?: 'untrusted' } {

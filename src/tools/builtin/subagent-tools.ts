@@ -5,7 +5,7 @@ import type { TurnOutcome } from '../../protocol/events.ts'
 import type { Json } from '../../protocol/messages.ts'
 import type { Seen } from '../../security/permissions.ts'
 import type { SpawnRow } from '../../storage/feature-tables.ts'
-import { type Asked, defineTool, failed, succeeded, type Tool, type ToolOutcome } from '../tool.ts'
+import { type AskedApproval, defineTool, failed, succeeded, type Tool, type ToolOutcome } from '../tool.ts'
 
 const maxAtOnce = 20
 const maxTaskCharacters = 20_000
@@ -162,7 +162,7 @@ export interface Spawn {
   state: SpawnRow['state']
   result: SpawnResult | null
   /** The approvals that it waits for, where that was looked up. */
-  asks?: readonly Asked[]
+  asks?: readonly AskedApproval[]
   /** Its own session; null if it has not started. */
   sessionId: string | null
   createdAt: number

@@ -18,7 +18,7 @@ import { openTestWorkbench } from '../../../test/support/workbench.ts'
 import { systemClock } from '../../base/clock.ts'
 import { sha256 } from '../../base/ids.ts'
 import type { ToolContext } from '../tool.ts'
-import type { Work, Workbench, WorkLimits } from './workbench.ts'
+import type { FinishedWork, Workbench, WorkLimits } from './workbench.ts'
 
 const real = openRealSandbox()
 afterAll(real.close)
@@ -56,13 +56,13 @@ afterEach(async () => {
   await store.close()
 })
 
-function run(script: string, context: Partial<ToolContext> = {}): Promise<Work> {
+function run(script: string, context: Partial<ToolContext> = {}): Promise<FinishedWork> {
   const limits = { memoryBytes: 256e6, processes: 32, wallMs: 30_000, outputBytes: 1e6, scratchBytes: 8e6 }
   const command = { argv: ['bash', '-c', script] as const, environment: {}, stdin: new Uint8Array(), mounts: [] }
   return workbench.run({ ...command, network: { kind: 'none' }, limits }, toolContext(context))
 }
 
-function printed({ outcome, notes }: Work): string {
+function printed({ outcome, notes }: FinishedWork): string {
   if (!outcome) return notes.join('\n')
   return `${new TextDecoder().decode(outcome.stdout)}${new TextDecoder().decode(outcome.stderr)}`
 }

@@ -29,7 +29,7 @@ const scratchPlace = '/scratch'
 
 type WorkCommand = Omit<SandboxCommand, 'workingDirectory' | 'isWritable' | 'signal'>
 
-export interface Work {
+export interface FinishedWork {
   /** Null: it was stopped because it wrote too much, and nothing that it wrote was kept. */
   outcome: SandboxOutcome | null
   /** Sentences for the model: what was kept and what was not. */
@@ -187,7 +187,7 @@ export function createWorkbench(dependencies: {
     }
   }
 
-  async function run(command: WorkCommand, context: ToolContext): Promise<Work> {
+  async function run(command: WorkCommand, context: ToolContext): Promise<FinishedWork> {
     const { userId, sessionId, signal } = context
     const bounds = boundsOf(userId)
     const scratch = await scratchOf(sessionId)
@@ -453,7 +453,7 @@ function isOfficePart(folder: string, path: string): boolean {
   return existsSync(join(folder, parent, '[Content_Types].xml')) || isOfficePart(folder, parent)
 }
 
-function refused(reason: string): Work {
+function refused(reason: string): FinishedWork {
   return { outcome: null, notes: [`It was stopped because it wrote too much. ${reason}.`], kept: {} }
 }
 
