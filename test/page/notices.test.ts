@@ -1,5 +1,6 @@
 import type { Page } from 'playwright-core'
 import { expect, it } from 'vitest'
+import { said, toolOf } from '../support/scripted-familiar.ts'
 import { describePage } from './support/describe-page.ts'
 import { findFaults } from './support/find-faults.ts'
 import { movableClock } from './support/movable-clock.ts'
@@ -84,6 +85,30 @@ describePage('notices', () => {
     await inbox.getByText('Which color shall it be?').waitFor()
     await familiar.request('POST', '/api/v1/chat', { session, message: 'Blue', source: 'cli' })
     await inbox.getByText('Familiar has a question').waitFor({ state: 'detached' })
+  })
+
+  it('PAGE-20 SEC-16 an approval is announced with its sentence, and an answer on another channel removes it', async () => {
+    const run = async () => said('Posted.')
+    const post = toolOf('post_letter', run, { reach: () => ({ kind: 'send', destination: 'https://mail.example' }) })
+    const { page, fake, familiar } = await openPage({ path: '/memory', daemon: { extraTools: [post] } })
+    await unread(page, 0).waitFor()
+    fake.respondWith(({ bytes }) =>
+      /Posted\.|The user denied/.test(bytes)
+        ? { text: 'Right.' }
+        : { text: 'I have a letter.', toolCalls: [{ name: 'post_letter', input: { to: 'bob@mail.example' } }] },
+    )
+    await familiar.request('POST', '/api/v1/chat', { session: 'letters', message: 'Write to Bob', source: 'telegram' })
+    await page.getByText('Approval needed: Write to Bob').waitFor()
+    await unread(page, 1).click()
+    const inbox = page.getByRole('dialog', { name: 'Notifications' })
+    await inbox.getByText('Let post_letter send this to mail.example?').waitFor()
+    const { approvals } = (await (await familiar.request('GET', '/api/v1/approvals')).json()) as {
+      approvals: { id: string }[]
+    }
+    await familiar.request('POST', `/api/v1/approvals/${approvals[0]?.id}`, { answer: 'deny' })
+    await inbox.getByText('Nothing new').waitFor()
+    await page.keyboard.press('Escape')
+    await unread(page, 0).waitFor()
   })
 
   it('PAGE-20 SCHED-1 a scheduled task is announced, as its kind is switched on', async () => {

@@ -24,7 +24,7 @@ export interface Refused {
 }
 
 /** The size in bytes of a file in base64. */
-const bytesOf = ({ data }: Attachment) => Math.floor((data.length * 3) / 4)
+const bytesOf = ({ data }: Attachment) => (data.length * 3) / 4 - (/=*$/.exec(data.slice(-2))?.[0].length ?? 0)
 
 /**
  * Reads files to attach beside those that are attached already. The ones that do not fit or cannot be read are named, and the

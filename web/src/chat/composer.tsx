@@ -246,7 +246,10 @@ export function Composer(props: ComposerProps) {
               placeholder={t.composer.messageFamiliar}
               rows={1}
               value={text}
-              onChange={(event) => setText(event.target.value)}
+              onChange={(event) => {
+                setText(event.target.value)
+                suggestions.onSelect()
+              }}
               onSelect={suggestions.onSelect}
               onKeyDown={onKeyDown}
               onPaste={onPaste}

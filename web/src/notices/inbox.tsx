@@ -18,7 +18,7 @@ import {
 
 const icons: Record<Notice['kind'], IconName> = {
   approval: 'shield',
-  question: 'quote',
+  question: 'question',
   build_ready: 'bolt',
   build_failed: 'bolt',
   repair_ready: 'bolt',

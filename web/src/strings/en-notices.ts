@@ -20,7 +20,7 @@ const toasts: Partial<Record<keyof typeof headline, (name: string) => string>> =
 /** While the daemon is down. */
 export const offlineStrings = {
   notRunning: 'Familiar is not running',
-  startIt: 'Or this device cannot reach it. Start it in a terminal on its machine:',
+  startIt: 'Start it in a terminal on its machine, or check the network of this device:',
   opensByItself: 'This page opens by itself as soon as Familiar answers.',
   waitingMessages: 'Messages that will be sent then',
   onlyFiles: 'Files without text',
