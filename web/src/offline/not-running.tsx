@@ -40,9 +40,9 @@ export function NotRunning({ user, onRetry }: { user: string; onRetry(): void })
     <main className="flex h-full items-center justify-center overflow-y-auto p-6">
       <div className="w-full max-w-md">
         <img src="/icon.svg" alt="" width={48} height={48} className="mb-4" />
-        <h1 role="alert" className="text-2xl font-semibold tracking-tight">
-          {t.offline.notRunning}
-        </h1>
+        <div role="alert">
+          <h1 className="text-2xl font-semibold tracking-tight">{t.offline.notRunning}</h1>
+        </div>
         <p className="mt-2 mb-3 text-soft">{t.offline.startIt}</p>
         <CommandLine command="familiar start" />
         <p className="mt-3 text-sm text-soft">{t.offline.opensByItself}</p>
