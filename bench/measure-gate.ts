@@ -59,6 +59,7 @@ async function measureWith(count: number): Promise<GateFigures[]> {
       approvals: createApprovals({ ...base, minutes: () => 15, grants }),
       grants,
       destinations: () => destinations,
+      localeIn: never,
       records: { finishedIn: never, refusedIn: never, abandonedIn: never },
     })
     const calls: readonly [string, Reach, { untrusted: boolean }][] = [
@@ -82,6 +83,7 @@ async function measureWith(count: number): Promise<GateFigures[]> {
         tools,
         isKnown: (address: string) => holdsAddress(conversation, address),
         mode: 'balanced' as const,
+        language: () => 'en' as const,
         grantedIn: [sessionId],
         calls: [{ type: 'tool_call' as const, id: 'call', name: 'tool_0', input: { city: 'Austin' } }],
       }

@@ -51,7 +51,7 @@ export function approvalQuestion(
 }
 
 /** The first sentence of the question. */
-function approvalSentence(
+export function approvalSentence(
   call: { tool: string; effect: string | null; destination: string | null } & InLanguage,
 ): string {
   const { text, values } = actionOf(call)

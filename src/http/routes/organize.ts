@@ -3,7 +3,7 @@ import { restorableDays } from '../../agent/sessions/folders.ts'
 import type { Session } from '../../agent/sessions/sessions.ts'
 import { reasonOf } from '../../base/text.ts'
 import * as api from '../../protocol/organize.ts'
-import { findSession } from '../chat-replies.ts'
+import { requireSession } from '../chat-replies.ts'
 import type { HttpDependencies } from '../dependencies.ts'
 import type { HttpPage } from '../page.ts'
 import { commonHeaders } from '../replies.ts'
@@ -16,7 +16,7 @@ export function createOrganizeRoutes(dependencies: HttpDependencies, page: HttpP
 
   /** All of them, before anything is changed. */
   async function named(userId: string, names: readonly string[], options?: { includeArchived?: boolean }) {
-    const found = await Promise.all(names.map((name) => findSession(conversations, userId, name, options)))
+    const found = await Promise.all(names.map((name) => requireSession(conversations, userId, name, options)))
     return [...new Map(found.map((session) => [session.id, session])).values()]
   }
 

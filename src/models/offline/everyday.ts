@@ -3,7 +3,7 @@ import type { Language } from '../../base/languages.ts'
 import { type Foreign, type Heard, hear, hearingIn, plainly, readSubject, trimmed } from './heard.ts'
 import { dueMark, noteReminder, reminderList } from './reminders.ts'
 import { type Ability, type CallIntent, hasWords, type Intent, say } from './sentence.ts'
-import { evaluate, formatNumber } from './small-talk.ts'
+import { evaluateSum, formatNumber } from './small-talk.ts'
 import { tables } from './texts.ts'
 
 /** The intents that the languages share with English. */
@@ -106,7 +106,7 @@ export function calculateIn(language: Foreign, { original, plain: said }: Heard)
     .replaceAll('−', '-')
     .replaceAll('٪', '%')
   if (!/[-+*/^%]/.test(expression)) return undefined
-  const value = evaluate(expression)
+  const value = evaluateSum(expression)
   if (value === undefined) return undefined
   const start = said.indexOf(shown)
   const asked = original.slice(start, start + shown.length).trim()
