@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs'
+import { mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { expect, it } from 'vitest'
@@ -16,8 +16,14 @@ const reply = [
   '```ts\n// Adds two numbers.\nexport function add(a: number, b: number): number {\n  return a + b // "done"\n}\n```',
   '```mermaid\nflowchart LR\n  A[Question] --> B{Known?}\n  B -->|yes| C[Answer]\n  B -->|no| D[Look it up]\n  D --> C\n```',
   '```mermaid\nflowchart ][ this is no diagram\n```',
+  'Rain fell[^1] on **nested** lists:\n\n1. one\n   - two\n     - three\n2. four\n\n[^1]: Twelve millimeters, says the *station*.',
   'See “https://example.com” and [https://mybank.example/ evil.test](https://evil.test/login).',
 ].join('\n\n')
+
+interface Box {
+  scrollWidth: number
+  clientWidth: number
+}
 
 const log = (page: Page) => page.getByRole('log', { name: 'Conversation' })
 
@@ -62,12 +68,54 @@ describePage('Markdown in the page', () => {
       })
       await log(page).getByText('(evil.test)').waitFor()
       await log(page).getByText('tickets cost $5 and $10.').waitFor()
-      for (const [at, target] of ['Buy', 'Inline:', 'Diagram'].entries()) {
+      for (const [at, target] of ['Buy', 'Inline:', 'Diagram', 'Rain fell'].entries()) {
         const place = target === 'Diagram' ? diagram : log(page).getByText(target).first()
         await place.evaluate((element) => element.scrollIntoView({ block: 'start' }))
         await shoot(page, `${size}-${scheme}-${at}`)
       }
     }
+  })
+
+  it('PAGE-3b a table is copied and downloaded as CSV, and opened in the preview; a long one shows its first rows', async () => {
+    const { page, context, fake } = await openPage({ context: { permissions: ['clipboard-read', 'clipboard-write'] } })
+    const rows = Array.from({ length: 900 }, (_, at) => `| row ${at} | **${at}**, say |`)
+    fake.reply({
+      text: `| name | value |\n|---|---:|\n| Kiel | 9,5 |\n\nThen:\n\n| a | b |\n|---|---|\n${rows.join('\n')}`,
+    })
+    await say(page, 'Tables')
+    await log(page).locator('article[aria-busy=false]').waitFor()
+    await log(page).getByRole('button', { name: 'Copy as CSV' }).first().click()
+    await expect.poll(() => page.evaluate('navigator.clipboard.readText()')).toBe('name,value\r\nKiel,"9,5"\r\n')
+    const downloading = page.waitForEvent('download')
+    await log(page).getByRole('button', { name: 'Download CSV' }).last().click()
+    const text = readFileSync(await (await downloading).path(), 'utf8')
+    expect(text.split('\r\n')).toHaveLength(902)
+    expect(text).toContain('row 899,"899, say"')
+    expect(await log(page).locator('tbody tr').count()).toBe(201)
+    await log(page).getByRole('button', { name: '200 of 900 rows. Show all' }).click()
+    await expect.poll(() => log(page).locator('tbody tr').count()).toBe(901)
+    await log(page).getByRole('button', { name: 'Open in preview' }).last().click()
+    await page
+      .getByRole('complementary', { name: 'Preview' })
+      .getByRole('cell', { name: 'row 899', exact: true })
+      .waitFor()
+    await context.clearPermissions()
+  })
+
+  it('PAGE-3b a code block is wrapped and downloaded under its name', async () => {
+    const { page, fake } = await openPage()
+    fake.reply({ text: `\`\`\`python tools/long.py\nprint("${'word '.repeat(200)}")\n\`\`\`` })
+    await say(page, 'Code')
+    await log(page).getByText('tools/long.py').waitFor()
+    const code = log(page).locator('pre')
+    const overflows = () =>
+      code.evaluate((element) => (element as unknown as Box).scrollWidth > (element as unknown as Box).clientWidth)
+    expect(await overflows()).toBe(true)
+    await log(page).getByRole('button', { name: 'Wrap lines' }).click()
+    await expect.poll(overflows).toBe(false)
+    const downloading = page.waitForEvent('download')
+    await log(page).getByRole('button', { name: 'Download', exact: true }).click()
+    expect((await downloading).suggestedFilename()).toBe('long.py')
   })
 
   it('PAGE-3a code that takes too long to highlight stays readable, and the page stays responsive', async () => {
@@ -134,6 +182,6 @@ const measure = `(() => {
     isSmallCode: all('code').some((code) => Number.parseFloat(getComputedStyle(code).fontSize) < 13),
     hasColors: new Set(all('.code-piece').map((piece) => getComputedStyle(piece).color)).size > 3,
     isMathFontThere: [...document.fonts].some((font) => font.family.includes('KaTeX') && font.status === 'loaded'),
-    links: all('.prose a').map((link) => link.href),
+    links: all('.prose a').map((link) => link.href).filter((href) => !href.startsWith(location.origin)),
   }
 })()`
