@@ -5,7 +5,7 @@ interface Restriction {
   what: string
   imports?: RegExp
   words?: RegExp
-  /** The folders and files of src, and files of web, that own it. */
+  /** Folders and files of src, or files of web, that own it. */
   owners: string[]
   instead: string
 }
@@ -114,13 +114,13 @@ export function checkOwners(files: SourceFiles): Report {
 }
 
 function violations(path: string, text: string, { what, imports, words, owners, instead }: Restriction): string[] {
-  if (owners.some((owner) => path === owner || path === `src/${owner}` || path.startsWith(`src/${owner}/`))) return []
+  if (owners.map(placeOf).some((place) => path === place || path.startsWith(`${place}/`))) return []
   const isUsed = (imports && importsOf(text).some((name) => imports.test(name))) || words?.test(text)
   return isUsed ? [`${path}: ${what} belongs to ${ownersOf(owners)}: ${instead}`] : []
 }
 
 function ownersOf(owners: string[]): string {
-  return owners.length === 0
-    ? 'no folder'
-    : owners.map((owner) => (owner.startsWith('web/') ? owner : `src/${owner}`)).join(', ')
+  return owners.length === 0 ? 'no folder' : owners.map(placeOf).join(', ')
 }
+
+const placeOf = (owner: string) => (owner.startsWith('web/') ? owner : `src/${owner}`)

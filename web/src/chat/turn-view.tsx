@@ -82,8 +82,6 @@ const icons: Record<keyof typeof t.toolTitles, IconName> = {
   generate_image: 'eye',
   sessions_spawn: 'fork',
   schedule_message: 'calendar',
-  generate_image: 'eye',
-  run_skill_script: 'bolt',
 }
 
 function hasTitle(name: string): name is keyof typeof icons {
