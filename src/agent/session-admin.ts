@@ -185,6 +185,7 @@ export function createSessionAdmin(
       runner.betweenTurns(session.id, (signal): Promise<boolean> => compaction.compact(session, signal)),
     ),
     sessions: (userId: string, options?: { includeArchived?: boolean }) => sessions.list(userId, options),
+    keptSessions: (userId: string) => sessions.kept(userId),
     /** By id, or the newest active one with this contact; with archived ones, the newest of them where none is active. */
     async findSession(
       userId: string,

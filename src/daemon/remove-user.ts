@@ -2,6 +2,7 @@ import { appendFile, copyFile, mkdir, open, readdir, rm, writeFile } from 'node:
 import { dirname, join } from 'node:path'
 import { sql } from 'kysely'
 import type { Conversations } from '../agent/conversations.ts'
+import type { SessionLog } from '../agent/sessions/session-log.ts'
 import { sleep } from '../base/clock.ts'
 import { hasCode } from '../base/files.ts'
 import { sha256 } from '../base/ids.ts'
@@ -19,7 +20,8 @@ import type { Essentials } from './daemon.ts'
 
 interface RemovalNeeds extends Pick<Essentials, 'database' | 'paths' | 'clock'> {
   users: Users
-  conversations: Pick<Conversations, 'history' | 'stop'>
+  conversations: Pick<Conversations, 'stop'>
+  log: Pick<SessionLog, 'read'>
   builds: { stop(userId: string, id: string): Promise<unknown> }
   exportMemories(request: MemoryExport): AsyncGenerator<string>
   /** Files in the shared place are deleted with those here. */
@@ -43,7 +45,7 @@ export function createRemoveUser(needs: RemovalNeeds) {
       if (open.builds.length === 0 && open.sessions.length === 0) return
       for (const build of open.builds) await needs.builds.stop(userId, build)
       // A message that waited behind a stopped one runs next: it is stopped at the next check.
-      for (const session of open.sessions) await conversations.stop(userId, session)
+      for (const session of open.sessions) await conversations.stop(userId, session).catch(unlessDeleted)
       await sleep(clock, pauseMs, signal)
     }
     throw new FamiliarError('conflict', 'Some of their work is still running; try again in a moment')
@@ -85,6 +87,11 @@ export function createRemoveUser(needs: RemovalNeeds) {
     await database.scrub(signal)
     return { user, directory, files }
   }
+}
+
+/** A session that was deleted was also stopped. */
+function unlessDeleted(cause: unknown): void {
+  if (!(cause instanceof FamiliarError && cause.code === 'not_found')) throw cause
 }
 
 async function findOpen({ read }: Database, userId: string): Promise<{ sessions: string[]; builds: Build['id'][] }> {
@@ -154,7 +161,8 @@ async function exportUser(
   const sessions = await needs.database.read.selectFrom('sessions').selectAll().where('user_id', '=', userId).execute()
   for (const { id: session_id, channel, contact } of sessions) {
     for (let after = 0; ; ) {
-      const page = await needs.conversations.history(userId, session_id, { after, limit: eventsPerPage })
+      // From the log: the user may have deleted the session, and it is still theirs.
+      const { events: page } = await needs.log.read(session_id, { after, limit: eventsPerPage })
       const written = toHistoryEvents(page, { full: true }).map(
         (event) => toWire(historyEventSchema, event) as Wire<typeof historyEventSchema>,
       )

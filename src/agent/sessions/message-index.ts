@@ -229,7 +229,7 @@ async function readMessages(read: Reader, userId: string, ids: readonly string[]
   if (ids.length === 0) return new Map()
   const places = ids.map((id) => {
     const [sessionId = '', seq = ''] = id.split(':')
-    return sql`(${sessionId}, ${Number(seq)})`
+    return sql`(${sessionId}, cast(${Number(seq)} as bigint))`
   })
   const rows = await read
     .selectFrom('session_events')

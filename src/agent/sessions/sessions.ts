@@ -14,6 +14,9 @@ export type Session = ReturnType<typeof fromRow>
 
 export type SessionKey = Pick<Session, 'userId' | 'channel' | 'contact'>
 
+/** Of the conversations that are listed regardless of their age. */
+const maxKept = 1_000
+
 export type Sessions = ReturnType<typeof createSessions>
 
 /** The sessions themselves. Every look-up carries the user: another user's session does not exist. */
@@ -131,6 +134,22 @@ export function createSessions(dependencies: {
       const rows = await query
         .orderBy('updated_at', 'desc')
         .limit(options.limit ?? 200)
+        .execute()
+      return rows.map(fromRow)
+    },
+    /** Conversations that the user sorted into a folder or pinned, however old they are, newest first. */
+    async kept(userId: string): Promise<Session[]> {
+      const rows = await database.read
+        .selectFrom('sessions')
+        .innerJoin('session_views', 'session_views.session_id', 'sessions.id')
+        .selectAll('sessions')
+        .where('sessions.user_id', '=', userId)
+        .where('sessions.deleted_at', 'is', null)
+        .where((where) =>
+          where.or([where('session_views.folder_id', 'is not', null), where('session_views.pinned', '=', 1)]),
+        )
+        .orderBy('sessions.updated_at', 'desc')
+        .limit(maxKept)
         .execute()
       return rows.map(fromRow)
     },

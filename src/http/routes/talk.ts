@@ -47,7 +47,10 @@ export function createTalkRoutes(dependencies: HttpDependencies, page: HttpPage)
       return conversations.submit(inbound, (writer) => beginSessionIn(writer, inbound, { model, isPrivate }))
     }),
     handle(api.page.sessions, async ({ userId }) => {
-      const sessions = await conversations.sessions(userId, { includeArchived: true })
+      const newest = await conversations.sessions(userId, { includeArchived: true })
+      const listed = new Set(newest.map(({ id }) => id))
+      const kept = (await conversations.keptSessions(userId)).filter(({ id }) => !listed.has(id))
+      const sessions = [...newest, ...kept]
       const running = page.runningSessions()
       const views = await page.views.show(sessions)
       return {

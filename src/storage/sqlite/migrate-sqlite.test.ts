@@ -136,6 +136,31 @@ describe('migrations', () => {
     expect(names).toEqual([...new Set(names)].toSorted())
   })
 
+  test('ORG-1 FIND-3 a database from before folders keeps its conversations, and all their messages are still to be indexed', async () => {
+    using directory = temporaryDirectory()
+    const before = allMigrations.filter(({ name }) => name < '0018')
+    const old = await openIn(directory.path, { migrations: before })
+    await old.write(async (writer) => {
+      await sql`insert into users (id, name, role, created_at) values ('ada', 'Ada', 'owner', 0)`.execute(writer)
+      await sql`
+        insert into sessions (id, user_id, channel, contact, state, last_seq, last_input_tokens, created_at, updated_at)
+        values ('s', 'ada', 'web', 'one', 'active', 7, 0, 0, 0)`.execute(writer)
+      await sql`insert into session_views (session_id, title, read_seq, pinned) values ('s', 'Trains', 3, 1)`.execute(
+        writer,
+      )
+    })
+    await old.close()
+    const database = await openIn(directory.path)
+    const rows = await database.read
+      .selectFrom('sessions')
+      .innerJoin('session_views', 'session_views.session_id', 'sessions.id')
+      .select(['last_seq', 'searched_seq', 'deleted_at', 'deleted_from', 'title', 'pinned', 'folder_id'])
+      .execute()
+    const kept = { last_seq: 7, title: 'Trains', pinned: 1 }
+    expect(rows).toEqual([{ ...kept, searched_seq: 0, deleted_at: null, deleted_from: null, folder_id: null }])
+    await database.close()
+  })
+
   test('STORE-3 the tables are those of the row types, with exactly these indexes', async () => {
     using directory = temporaryDirectory()
     const database = await openIn(directory.path)

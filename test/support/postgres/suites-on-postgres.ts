@@ -6,6 +6,7 @@
 export const usualSuites = [
   'src/agent/sessions/session-views.test.ts',
   'src/agent/sessions/sessions.test.ts',
+  'src/agent/sessions/message-index.test.ts',
   'src/agent/sessions/overload.test.ts',
   'src/agent/conversations.test.ts',
   'src/memory/aliases.test.ts',
