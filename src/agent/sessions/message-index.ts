@@ -229,13 +229,17 @@ async function readMessages(read: Reader, userId: string, ids: readonly string[]
   if (ids.length === 0) return new Map()
   const places = ids.map((id) => {
     const [sessionId = '', seq = ''] = id.split(':')
-    return sql`(${sessionId}, cast(${Number(seq)} as bigint))`
+    return sql`select cast(${sessionId} as text) as id, cast(${Number(seq)} as bigint) as seq`
   })
+  // A table of the wanted events: with a list of pairs, SQLite would look into every session of the user.
+  const wanted = sql<{ id: string; seq: number }>`(${sql.join(places, sql` union all `)})`.as('wanted')
   const rows = await read
-    .selectFrom('session_events')
+    .selectFrom(wanted)
+    .innerJoin('session_events', (join) =>
+      join.onRef('session_events.session_id', '=', 'wanted.id').onRef('session_events.seq', '=', 'wanted.seq'),
+    )
     .innerJoin('sessions', 'sessions.id', 'session_events.session_id')
-    .select(['session_id', 'seq', 'turn_id', 'at', 'type', 'data', 'last_seq'])
-    .where(sql<boolean>`(session_id, seq) in (values ${sql.join(places)})`)
+    .select(['session_id', 'session_events.seq', 'turn_id', 'at', 'type', 'data', 'last_seq'])
     .where('sessions.user_id', '=', userId)
     .where('sessions.deleted_at', 'is', null)
     .execute()

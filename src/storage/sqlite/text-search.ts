@@ -92,7 +92,8 @@ export function createSqliteTextSearch({ read, write }: { read: Reader; write: D
       const candidates = rankByWords(found, {
         texts: scope.texts,
         limit: Math.max(limit * 2, fewestCandidates),
-        allowed: isEveryWord ? inEvery(found, allowed) : allowed,
+        allowed,
+        isEveryWord,
       })
       const texts = await readTexts(
         read,
@@ -237,33 +238,29 @@ export interface WordPlaces {
  */
 export function rankByWords(
   words: readonly WordPlaces[],
-  { texts, limit, allowed }: { texts: number; limit: number; allowed?: ReadonlySet<number> | undefined },
+  {
+    texts,
+    limit,
+    allowed,
+    isEveryWord = false,
+  }: { texts: number; limit: number; allowed?: ReadonlySet<number> | undefined; isEveryWord?: boolean },
 ): { place: number; weight: number }[] {
   const weights = new Float32Array(texts + 1)
+  // How many of the words each text contains. There are at most a few dozen.
+  const counts = isEveryWord && words.length > 1 ? new Uint8Array(texts + 1) : undefined
   for (const word of words) {
     const weight = weightOf(word, texts)
     for (const place of word.places) weights[place] = (weights[place] as number) + weight
+    if (counts) for (const place of word.places) counts[place] = (counts[place] as number) + 1
   }
   const best = createBestSlots(limit, (place) => place)
   let least = Number.MIN_VALUE
   for (let place = texts; place > 0; place -= 1) {
     const weight = weights[place] as number
-    if (weight >= least && (!allowed || allowed.has(place)))
-      least = Math.max(best.offer(place, weight), Number.MIN_VALUE)
+    const isWanted = (!counts || counts[place] === words.length) && (!allowed || allowed.has(place))
+    if (weight >= least && isWanted) least = Math.max(best.offer(place, weight), Number.MIN_VALUE)
   }
   return best.take().map(({ slot, score }) => ({ place: slot, weight: score }))
-}
-
-/** The texts that contain every word. */
-function inEvery(words: readonly WordPlaces[], allowed: ReadonlySet<number> | undefined): Set<number> {
-  const [rarest, ...others] = words.map(({ places }) => places).toSorted((one, other) => one.length - other.length)
-  let left = new Set<number>(allowed ? rarest?.filter((place) => allowed.has(place)) : rarest)
-  for (const places of others) {
-    const both = new Set<number>()
-    for (const place of places) if (left.has(place)) both.add(place)
-    left = both
-  }
-  return left
 }
 
 function weightOf({ places, isCut }: WordPlaces, texts: number): number {
