@@ -86,6 +86,7 @@ export function createMessageIndex(dependencies: {
     /** Indexes messages from before the index or a crash, newest conversations first. Returns at once. */
     recover(): void {
       working = working.then(async () => {
+        await startOverIfEmpty(database)
         for (;;) {
           const behind = await sessionsBehind(database.read)
           if (behind.length === 0) return
@@ -181,6 +182,15 @@ function textIn(event: LoggedEvent): string {
 
 function entryId(sessionId: string, seq: number): string {
   return `${sessionId}:${seq}`
+}
+
+/** A database that was moved to another engine has the sessions as they were, and no index of messages yet. */
+async function startOverIfEmpty(database: Database): Promise<void> {
+  const { rows } = await sql`select 1 from text_entries where collection = ${collection} limit 1`.execute(database.read)
+  if (rows.length > 0) return
+  await database.write((writer) =>
+    writer.updateTable('sessions').set({ searched_seq: 0 }).where('searched_seq', '>', 0).execute(),
+  )
 }
 
 async function isBehind(read: Reader, sessionId: string): Promise<boolean> {

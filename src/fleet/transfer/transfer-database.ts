@@ -79,8 +79,6 @@ export async function transferDatabase(options: {
     const where = different.join(', ')
     throw new FamiliarError('internal', `The copied rows differ from the source in ${where}. ${startOver}`)
   }
-  // The target has no index of messages yet. Familiar builds it when it starts.
-  await target.write((writer) => writer.updateTable('sessions').set({ searched_seq: 0 }).execute())
   // Until PostgreSQL knows how much there is of what, it plans as for empty tables.
   if (target.engine === 'postgres') await target.write((writer) => sql`analyze`.execute(writer))
   await endProgress(target)
