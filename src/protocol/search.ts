@@ -33,6 +33,19 @@ const foundSchema = z.object({
 })
 export type FoundReply = Wire<typeof foundSchema>
 
+export const searchReplySchema = z.object({
+  /** By kind, the best of each kind first. */
+  found: z.array(foundSchema),
+})
+
+export const foundFileReplySchema = z.object({
+  name: z.string(),
+  reference: z.string(),
+  text: z.string(),
+  /** Only the beginning. */
+  isCut: z.boolean(),
+})
+
 export const search = {
   everything: operation(
     'GET /api/v1/search',
@@ -53,20 +66,11 @@ export const search = {
         /** `true`: the last word may be unfinished. */
         typing: z.enum(['true', 'false']).default('false'),
       }),
-      reply: z.object({
-        /** By kind, the best of each kind first. */
-        found: z.array(foundSchema),
-      }),
+      reply: searchReplySchema,
     },
   ),
   file: operation('GET /api/v1/search/files/:id', 'Read the text of a file that a search has found.', {
     scope: 'read',
-    reply: z.object({
-      name: z.string(),
-      reference: z.string(),
-      text: z.string(),
-      /** Only the beginning. */
-      isCut: z.boolean(),
-    }),
+    reply: foundFileReplySchema,
   }),
 }
