@@ -212,6 +212,7 @@ describe('scopes', () => {
         '/v1/embeddings',
         '/api/v1/voice/transcribe',
         '/api/v1/voice/speak',
+        '/api/v1/voice/warm',
         '/api/v1/page/card',
       ]),
     )

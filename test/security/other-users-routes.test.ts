@@ -234,6 +234,7 @@ function attemptsWith(of: Owned): Record<string, Attempt[]> {
     // It contains no user data: the speech services of the home.
     'GET /api/v1/voice': [get(`${v1}/voice`, 200)],
     'POST /api/v1/voice/speak': [post(`${v1}/voice/speak`, { text: 'Hello' }, 503)],
+    'POST /api/v1/voice/warm': [post(`${v1}/voice/warm`, {}, 200)],
     'POST /api/v1/voice/transcribe': [
       [`${v1}/voice/transcribe`, { body: 'RIFF', headers: { 'content-type': 'audio/wav' } }, 503],
     ],
