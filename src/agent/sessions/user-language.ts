@@ -5,7 +5,7 @@ const readEntries = 20
 
 /**
  * The language of the user in a conversation: of the newest of their own messages that shows one. Untrusted text does
- * not count, because they must not choose how the user is asked. English if no message shows a language.
+ * not count, because it must not choose how the user is asked. English if no message shows a language.
  */
 export function languageIn({ entries }: Pick<Projection, 'entries'>): Language {
   return languageOfTexts(ownTexts(entries))

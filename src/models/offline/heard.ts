@@ -69,6 +69,7 @@ export function trimmed({ original, plain }: Heard): Heard {
 
 // A longer sentence is a statement or a document, never one of these forms.
 const longest = 500
+const longestNote = 2_000
 
 function pattern(source: string, flags = 'diu'): RegExp {
   return new RegExp(plainly(source), `${flags}s`)
@@ -105,7 +106,7 @@ function compile(table: Table): Hearing {
   return {
     whole: (kind, { plain }) => plain.length <= longest && wholes.get(kind)?.test(plain) === true,
     open(kind, { original, plain }) {
-      if (plain.length > longest) return undefined
+      if (plain.length > (kind === 'remember' ? longestNote : longest)) return undefined
       for (const form of opens.get(kind) ?? []) {
         const found = form.exec(plain)
         if (!found) continue

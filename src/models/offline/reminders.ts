@@ -129,7 +129,9 @@ function scheduledIntent(noted: readonly string[]): Intent {
         .split('\n')
         .flatMap((line) => {
           const [, next, message] = /\(next ([^;)]+).*"Remind the user: (.*)"$/.exec(line) ?? []
-          return message === undefined ? [] : [`- ${texts.quoted(message)} (${next})`]
+          return message === undefined
+            ? []
+            : [`- ${texts.quoted(message)} (${texts.language === 'en' ? next : (readableMoment(next, texts) ?? next)})`]
         })
       return listed([...due, ...noted], texts)
     },
