@@ -13,6 +13,7 @@ const dataFiles: readonly string[] = [
   'src/security/spoken-answer.ts',
   'src/memory/learning/plain-statements.ts',
   'src/memory/words.ts',
+  ...['de', 'es', 'fr', 'zh', 'ja', 'ar'].flatMap((code) => [`web/src/strings/${code}.ts`, `web/src/strings/${code}/`]),
   'bench/capability-search/distractor-samples.ts',
   'bench/measure-voice.ts',
 ]

@@ -16,6 +16,12 @@ const strange = pseudo(en)
 const desktop = { width: 1280, height: 800 }
 const phone = { width: 390, height: 844 }
 
+/** Of the message that contains these words. */
+const directionOf = (page: Page, words: string) =>
+  page.evaluate(
+    `getComputedStyle([...document.querySelectorAll('.prose')].find(({ textContent }) => textContent.includes('${words}'))).direction`,
+  )
+
 /** As the language field of the settings keeps it. */
 async function speak(page: Page, language: ChosenLanguage): Promise<void> {
   await page.evaluate(`localStorage.setItem('familiar.language', '${language}')`)
@@ -189,17 +195,15 @@ describePage('the page in other languages', () => {
     await page.goto(`${url}?lang=en`)
     fake.reply({ text: 'Hello.' })
     await say(page, 'Hello')
-    await page.getByText('Hello.').waitFor()
+    await page.getByRole('article').getByText('Hello.').waitFor()
   })
 
   it('PAGE-7b each message has the direction of its own text', async () => {
     const { page, fake } = await openPage()
     fake.reply({ text: 'مرحبا بك في المحادثة.' })
     await say(page, 'Say hello in Arabic')
-    const reply = page.getByRole('article').getByText('مرحبا')
-    await reply.waitFor()
-    expect(await reply.evaluate((one) => getComputedStyle(one.closest('.prose') ?? one).direction)).toBe('rtl')
-    const asked = page.getByText('Say hello in Arabic').first()
-    expect(await asked.evaluate((one) => getComputedStyle(one.closest('.prose') ?? one).direction)).toBe('ltr')
+    await page.getByRole('article').getByText('مرحبا').waitFor()
+    expect(await directionOf(page, 'مرحبا')).toBe('rtl')
+    expect(await directionOf(page, 'Say hello in Arabic')).toBe('ltr')
   })
 })

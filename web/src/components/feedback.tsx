@@ -24,7 +24,7 @@ export function Notice({ kind = 'note', children }: { kind?: 'note' | 'warning' 
 export function Failure({ error, onRetry }: { error: Error; onRetry?: () => void }) {
   return (
     <Notice kind="error">
-      <span>{error.message}</span>{' '}
+      <bdi>{error.message}</bdi>{' '}
       {onRetry && (
         <Button size="small" kind="quiet" className="text-bad" onClick={onRetry}>
           {t.common.tryAgain}
@@ -99,7 +99,7 @@ export function ToastProvider({ children }: { children: ReactNode }) {
               kind === 'error' ? 'border-bad text-bad' : 'border-line',
             )}
           >
-            <span>{text}</span>
+            <span dir="auto">{text}</span>
             {action && 'href' in action && (
               <Link href={action.href} className="shrink-0 text-accent hover:underline" onClick={() => remove(id)}>
                 {action.label}

@@ -26,23 +26,9 @@ export type Language = keyof typeof languages
 /** `pseudo` is English with accents and longer words: a screen that holds it holds every language. */
 export type ChosenLanguage = Language | 'pseudo'
 
-const key = 'familiar.language'
 const isLanguage = (text: string | null | undefined): text is Language =>
   typeof text === 'string' && Object.hasOwn(languages, text)
-const isChoice = (text: string | null): text is ChosenLanguage => text === 'pseudo' || isLanguage(text)
-
-/** The choice kept in this browser; undefined while the browser's own languages decide. */
-export function storedLanguage(): ChosenLanguage | undefined {
-  const stored = localStorage.getItem(key)
-  return isChoice(stored) ? stored : undefined
-}
-
-/** Keeps the choice and reloads: modules hold strings of the language that they were loaded with. */
-export function chooseLanguage(language: string): void {
-  if (isChoice(language)) localStorage.setItem(key, language)
-  else localStorage.removeItem(key)
-  location.reload()
-}
+export const isChoice = (text: string | null): text is ChosenLanguage => text === 'pseudo' || isLanguage(text)
 
 /** The language that the browser asks for first among those of the page. */
 export function languageFor(wanted: readonly string[]): Language {
@@ -51,12 +37,6 @@ export function languageFor(wanted: readonly string[]): Language {
     if (isLanguage(language)) return language
   }
   return 'en'
-}
-
-/** `?lang=` decides for one load, then the kept choice, then the browser. */
-export function wantedLanguage(): ChosenLanguage {
-  const asked = new URLSearchParams(location.search).get('lang')
-  return isChoice(asked) ? asked : (storedLanguage() ?? languageFor(navigator.languages))
 }
 
 /**
