@@ -158,10 +158,16 @@ function Content({ source, title }: { source: PreviewSource; title: (name: strin
   const name = isThere ? document.name : (version?.name ?? '')
   return (
     <>
-      <header className="flex flex-wrap items-center gap-x-2 gap-y-1 border-b border-line py-1.5 ps-4 pe-2">
+      <header className="@container flex flex-wrap items-center gap-x-2 gap-y-1 border-b border-line py-1.5 ps-4 pe-2">
         <div className="min-w-24 flex-1 truncate">{title(name)}</div>
         {(all.length > 1 || (isThere && hasSource(document))) && (
-          <div className="flex items-center justify-between gap-2 max-sm:order-last max-sm:w-full max-sm:pe-2 max-sm:pb-1">
+          <div
+            className={classes(
+              'flex items-center justify-between gap-2 @max-md:order-last @max-md:w-full @max-md:pe-2 @max-md:pb-1',
+              // The switch of versions needs more room.
+              all.length > 1 && '@max-xl:order-last @max-xl:w-full @max-xl:pe-2 @max-xl:pb-1',
+            )}
+          >
             {all.length > 1 && <VersionSwitch at={at} count={all.length} onChoose={(to) => setChosen(all[to]?.key)} />}
             {isThere && hasSource(document) && (
               <ModeSwitch
