@@ -72,11 +72,15 @@ function SessionEntry({
     <>
       <span className="flex items-center gap-1.5">
         {is_private && <Icon name="eye_off" size={12} />}
-        <span dir="auto" className={classes('truncate text-sm', isUnread && 'font-semibold')}>{name}</span>
+        <span dir="auto" className={classes('truncate text-sm', isUnread && 'font-semibold')}>
+          {name}
+        </span>
         {isUnread && <span className="size-2 shrink-0 rounded-full bg-accent" title={t.chat.unread} />}
         {isUnread && <span className="sr-only">{t.chat.unreadNote}</span>}
       </span>
-      <span dir="auto" className="block truncate text-xs text-soft">{about.filter(Boolean).join(' · ')}</span>
+      <span dir="auto" className="block truncate text-xs text-soft">
+        {about.filter(Boolean).join(' · ')}
+      </span>
     </>
   )
   if (selection) {
@@ -160,7 +164,9 @@ function FolderSection(props: {
             <span className="text-soft">
               <Icon name="folder" size={15} />
             </span>
-            <span dir="auto" className="truncate font-medium">{folder.name}</span>
+            <span dir="auto" className="truncate font-medium">
+              {folder.name}
+            </span>
             <span className="text-xs text-soft tabular-nums">{members.length}</span>
           </button>
           <Menu
@@ -255,7 +261,11 @@ function FoundMessages({ query, hasTitles }: { query: string; hasTitles: boolean
             <Link href={addressOf(one) ?? '/'} className="block rounded-lg px-2 py-1.5 hover:bg-ground">
               <span className="block truncate text-sm">{one.title}</span>
               <span className="line-clamp-2 text-xs text-soft" dir="auto">
-                {one.message?.role === 'user' && <span dir="auto" className="font-medium">{t.chat.you} </span>}
+                {one.message?.role === 'user' && (
+                  <span dir="auto" className="font-medium">
+                    {t.chat.you}{' '}
+                  </span>
+                )}
                 <Marked {...one.snippet} />
               </span>
             </Link>

@@ -7,8 +7,8 @@ import { type Choice, SelectField, TextField } from '../components/forms.tsx'
 import { Section } from '../components/layout.tsx'
 import { refreshConnection } from '../models/connection.ts'
 import { useWho } from '../shell/account.tsx'
-import { formatList } from '../strings/format.ts'
 import { usePlace } from '../shell/router.tsx'
+import { formatList } from '../strings/format.ts'
 import { t } from '../strings/strings.ts'
 
 /** Settings in the page: each field is saved by itself, and says if Familiar must be restarted. */
