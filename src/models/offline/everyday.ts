@@ -16,12 +16,12 @@ interface Shared {
 }
 
 // A longer text is a document, not one of these requests.
-const longest = 2_000
+const maxLength = 2_000
 
 /** The everyday requests in every language but English, whose forms are wider. */
 export function everydayWith(shared: Shared): Ability {
   return ({ text }, { language, now }) => {
-    if (language === 'en' || text.length > longest) return undefined
+    if (language === 'en' || text.length > maxLength) return undefined
     const hearing = hearingIn(language)
     const said = trimmed(hear(text))
     const courtesy = courtesyIn(language, said)
@@ -295,6 +295,6 @@ function momentIn(language: Language, text: string): string | undefined {
 
 /** A kept reminder without the words that ordered it. */
 function contentIn(language: Foreign, kept: string): string {
-  const said = trimmed(hear(kept.slice(0, longest)))
+  const said = trimmed(hear(kept.slice(0, maxLength)))
   return hearingIn(language).open('remind', said) ?? said.original
 }

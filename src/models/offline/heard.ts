@@ -68,8 +68,8 @@ export function trimmed({ original, plain }: Heard): Heard {
 }
 
 // A longer sentence is a statement or a document, never one of these forms.
-const longest = 500
-const longestNote = 2_000
+const maxLength = 500
+const maxNoteLength = 2_000
 
 function pattern(source: string, flags = 'diu'): RegExp {
   return new RegExp(plainly(source), `${flags}s`)
@@ -104,9 +104,9 @@ function compile(table: Table): Hearing {
   )
 
   return {
-    whole: (kind, { plain }) => plain.length <= longest && wholes.get(kind)?.test(plain) === true,
+    whole: (kind, { plain }) => plain.length <= maxLength && wholes.get(kind)?.test(plain) === true,
     open(kind, { original, plain }) {
-      if (plain.length > (kind === 'remember' ? longestNote : longest)) return undefined
+      if (plain.length > (kind === 'remember' ? maxNoteLength : maxLength)) return undefined
       for (const form of opens.get(kind) ?? []) {
         const found = form.exec(plain)
         if (!found) continue
@@ -168,7 +168,7 @@ export function readSubject(
 ): { subject: string; isAbout: (note: Pick<NoteLine, 'text' | 'kind'>) => boolean } {
   if (language === 'en') return { subject: question, isAbout: () => true }
   const { fillers, with: instead, self, another, topic } = recallingIn(language)
-  const asked = plainly(question.slice(0, longest).normalize('NFC').trim())
+  const asked = plainly(question.slice(0, maxLength).normalize('NFC').trim())
   const subject = asked.replace(fillers, instead)
   const isOwn = self.test(asked)
   const named = isOwn ? undefined : topic?.exec(asked)?.[1]?.trim()
