@@ -262,7 +262,7 @@ describe('organizing conversations', () => {
     expect(html).toContain('<strong>butter</strong>')
   })
 
-  it('ORG-1 ORG-2 ORG-3 ORG-4 the command line does the same', async () => {
+  it('ORG-1 ORG-2 the command line sorts and archives', async () => {
     const { session_id: id } = await familiar.chat('Trains to Rome', { session: 'one' })
     const { home } = familiar
     const done = async (...args: string[]) => {
@@ -279,6 +279,16 @@ describe('organizing conversations', () => {
     await done('folders', 'remove', 'Trips')
     await done('sessions', 'archive', 'one', '--yes')
     await done('sessions', 'unarchive', id)
+  })
+
+  it('ORG-3 ORG-4 the command line exports, deletes and restores', async () => {
+    const { session_id: id } = await familiar.chat('Trains to Rome', { session: 'one' })
+    const { home } = familiar
+    const done = async (...args: string[]) => {
+      const ended = await run(args, { home })
+      expect({ args, ...ended }).toMatchObject({ args, code: 0 })
+      return ended.stdout
+    }
     expect(await done('sessions', 'export', 'one', '--html')).toContain('<!doctype html>')
     const out = join(home, 'one.html')
     expect(await done('sessions', 'export', 'one', '--html', '--out', out)).toContain('small pictures')
