@@ -31,7 +31,7 @@ export function MediaView({ part, sessionId }: FileProps) {
 /** More pictures of one call are shown when they are opened. */
 const maxInline = 4
 
-/** What a call made. */
+/** The files of a call. */
 export function ResultFiles({ media, sessionId }: { media: readonly MediaPart[]; sessionId: string }) {
   const Written = media.length > maxInline ? FileButton : ResultFile
   return media.map((part) => {
