@@ -1,12 +1,4 @@
-import {
-  type KeyboardEvent,
-  type MouseEvent,
-  type PointerEvent,
-  useEffect,
-  useRef,
-  useState,
-  useSyncExternalStore,
-} from 'react'
+import { type MouseEvent, type PointerEvent, useEffect, useRef, useState, useSyncExternalStore } from 'react'
 import { Button, classes, IconButton } from '../components/controls.tsx'
 import { useToasts } from '../components/feedback.tsx'
 import { Icon, type IconName } from '../components/icon.tsx'
@@ -160,19 +152,7 @@ export function VoiceButton({ voice }: { voice: Voice }) {
     press.begin(event)
   }
 
-  function onKeyDown(event: KeyboardEvent): void {
-    if (event.key !== ' ' && event.key !== 'Enter') return
-    event.preventDefault()
-    if (!event.repeat) press.begin(event)
-  }
-
-  function onKeyUp(event: KeyboardEvent): void {
-    if (event.key !== ' ' && event.key !== 'Enter') return
-    event.preventDefault()
-    press.end(event)
-  }
-
-  /** Screen readers and switches press without a pointer and without keys: that is a short press. */
+  /** Keys, screen readers and switches press without a pointer: that is a short press. Alt+V is held instead. */
   function onClick(event: MouseEvent): void {
     if (event.detail !== 0) return
     session.tell(isCalling ? { type: 'end' } : { type: 'begin', mode: 'hands_free' })
@@ -187,8 +167,8 @@ export function VoiceButton({ voice }: { voice: Voice }) {
       onPointerDown={onPointerDown}
       onLostPointerCapture={press.end}
       onContextMenu={(event) => event.preventDefault()}
-      onKeyDown={onKeyDown}
-      onKeyUp={onKeyUp}
+      // A key that is held repeats its press.
+      onKeyDown={(event) => event.repeat && event.preventDefault()}
       onBlur={press.end}
       onClick={onClick}
     >
