@@ -35,7 +35,8 @@ export const noticeStrings = {
   title: 'Notifications',
   unread: (count: number) => `Notifications (${count} unread)`,
   headline,
-  toast: (kind: keyof typeof headline, name: string) => toasts[kind]?.(name) ?? `${headline[kind]}: ${name}`,
+  // A newer daemon may send a kind that has no headline.
+  toast: (kind: keyof typeof headline, name: string) => toasts[kind]?.(name) ?? `${headline[kind] ?? kind}: ${name}`,
   show: 'Show',
   none: 'Nothing new',
   noneHint: 'Approvals, questions, finished builds, scheduled tasks and unread replies appear here.',
