@@ -1,4 +1,5 @@
-import { chatStrings, composer, resultFiles, toolCalls, toolTitles, voiceStrings } from './ja/chat.ts'
+import { chatStrings, composer, toolCalls, toolTitles, voiceStrings } from './ja/chat.ts'
+import { findStrings, organizeStrings } from './ja/find.ts'
 import {
   commitmentStrings,
   factStrings,
@@ -9,6 +10,8 @@ import {
   search,
   storage,
 } from './ja/memory.ts'
+import { noticeStrings, offlineStrings } from './ja/notices.ts'
+import { preview } from './ja/preview.ts'
 import {
   costStrings,
   health,
@@ -81,6 +84,7 @@ const common = {
   conversations: '会話',
   subAgents: 'サブエージェント',
   learning: '学習',
+  pictures: '画像',
   you: 'あなた',
   canceled: 'キャンセル済み',
   memory: '記憶',
@@ -106,7 +110,6 @@ export const ja: Catalog = {
   composer,
   toolCalls,
   toolTitles,
-  resultFiles,
   voice: voiceStrings,
   memory: memoryStrings,
   search,
@@ -116,6 +119,8 @@ export const ja: Catalog = {
   storage,
   privateNotes,
   notes,
+  find: findStrings,
+  organize: organizeStrings,
   tools: toolStrings,
   builtTools,
   builds: buildStrings,
@@ -127,6 +132,8 @@ export const ja: Catalog = {
   cost: costStrings,
   models,
   monitor: monitorStrings,
+  notices: noticeStrings,
+  offline: offlineStrings,
   outbox: outboxStrings,
   settings,
   health,
@@ -134,4 +141,5 @@ export const ja: Catalog = {
   setup,
   grants,
   options,
+  preview,
 }

@@ -1,5 +1,6 @@
 import type { Catalog } from './locale.ts'
-import { chatStrings, composer, resultFiles, toolCalls, toolTitles, voiceStrings } from './zh/chat.ts'
+import { chatStrings, composer, toolCalls, toolTitles, voiceStrings } from './zh/chat.ts'
+import { findStrings, organizeStrings } from './zh/find.ts'
 import {
   commitmentStrings,
   factStrings,
@@ -10,6 +11,8 @@ import {
   search,
   storage,
 } from './zh/memory.ts'
+import { noticeStrings, offlineStrings } from './zh/notices.ts'
+import { preview } from './zh/preview.ts'
 import {
   costStrings,
   health,
@@ -81,6 +84,7 @@ const common = {
   conversations: '对话',
   subAgents: '子代理',
   learning: '学习',
+  pictures: '图片',
   you: '你',
   canceled: '已取消',
   memory: '记忆',
@@ -106,7 +110,6 @@ export const zh: Catalog = {
   composer,
   toolCalls,
   toolTitles,
-  resultFiles,
   voice: voiceStrings,
   memory: memoryStrings,
   search,
@@ -116,6 +119,8 @@ export const zh: Catalog = {
   storage,
   privateNotes,
   notes,
+  find: findStrings,
+  organize: organizeStrings,
   tools: toolStrings,
   builtTools,
   builds: buildStrings,
@@ -127,6 +132,8 @@ export const zh: Catalog = {
   cost: costStrings,
   models,
   monitor: monitorStrings,
+  notices: noticeStrings,
+  offline: offlineStrings,
   outbox: outboxStrings,
   settings,
   health,
@@ -134,4 +141,5 @@ export const zh: Catalog = {
   setup,
   grants,
   options,
+  preview,
 }

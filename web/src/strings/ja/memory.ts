@@ -347,9 +347,16 @@ export const privateNotes = {
   markdownIsSupported: 'Markdown を使えます。',
   priorityTitle: '優先度',
   letFamiliarUseThem: 'Familiar がチャットで使うことを許可',
-  familiarSaveNotesHere:
-    'Familiar はここにノートを保存し、自分が保存したノートを削除し、共有されたノートを読めます。読んだノートはモデルに送られ、その会話に残ります。それ以外がこのブラウザから出ることはありません。',
-  nothingLeavesBrowserFamiliar: 'このブラウザから外に出るものはありません。Familiar はこれらのノートを知りません。',
+  consent: {
+    off: 'このブラウザから外に出るものはありません。Familiar はこれらのノートを知りません。オンにすると、オフにするまで、すべての会話で Familiar はここにノートを保存し、自分が保存したノートと共有されたノートを読めます。',
+    saving:
+      'Familiar はここにノートを保存し、自分が保存したノートを削除し、共有されたノートを読めます。読んだノートはモデルに送られ、その会話に残ります。それ以外がこのブラウザから出ることはありません。',
+    reading:
+      'Familiar はここにノートを保存し、自分が保存したノートを読んだり削除したりできます。あなたのノートは、共有したものだけを読みます。読んだノートはモデルに送られ、その会話に残ります。それ以外がこのブラウザから出ることはありません。',
+  },
+  letFamiliarReadItsNotes: 'Familiar が自分で保存したノートを読むことを許可',
+  permission: 'プライベートノート → このブラウザ',
+  permissionDetail: 'ノートの保存、Familiar のノートと共有ノートの読み取り',
   sharedNotes: (count: number) => `共有ノート ${plural(count, { other: '# 件' })}`,
   readableByFamiliar: 'Familiar が読み取り可',
   usedTurned: 'オンにすると使用',

@@ -33,6 +33,7 @@ export const shell = {
 
 export const palette = {
   keyboardShortcuts: 'キーボードショートカット',
+  editLast: '直前の自分のメッセージを編集',
   newConversation: '新しい会話',
   focusMessageSearch: '入力欄または検索へ移動',
   chat: 'チャット',
@@ -166,7 +167,7 @@ export const scheduleStrings = {
 export const costStrings = {
   perMessage: 'メッセージごと',
   mostExpensiveToday: (spent: string) => `今日の最高額：${spent}`,
-  perBuild: '作成ごと',
+  perBuild: 'ツール作成ごと',
   perDay: '1 日ごと',
   today: (spent: string) => `今日 ${spent}`,
   perMonth: '1 か月ごと',
@@ -263,8 +264,8 @@ export const models = {
   compaction: '圧縮',
   messagesFrom: (source: string) => `${source} からのメッセージ`,
   models: 'モデル',
-  modelsAndRouting: 'モデルとルーティング',
-  routing: 'ルーティング',
+  modelsAndRouting: '接続済みのモデルと、それぞれを使う作業',
+  routing: '作業ごとのモデル',
   fallback: (models: string) => `代替：${models}`,
   availableModels: '利用できるモデル',
   modelsModelsCount: (modelsCount: number) => plural(modelsCount, { other: '# 個のモデル' }),
@@ -307,7 +308,7 @@ export const monitorStrings = {
   nextRequest: '次のリクエスト',
   previousRequests: '以前のリクエスト',
   semanticSearch: (problem: string) => `意味検索：${problem}`,
-  learning: (reason: string) => `学習：${reason}`,
+  learning: (reason: string) => `会話からの前回の学習に失敗しました（${reason}）`,
   memoryCleanup: (reason: string) => `記憶の整理：${reason}`,
   health: '状態',
   uptime: '稼働時間',
@@ -492,7 +493,7 @@ export const settings = {
   keyboard: 'キーボード',
   singleLetterShortcutsNo: '1 文字のショートカット（どの欄も選択していないとき）',
   signedInAs: (name: string, isOwner: boolean) =>
-    `${name === '' ? 'サインイン中' : `${name} としてサインイン中`}${isOwner ? '（所有者）' : ''}。`,
+    `${name === '' ? 'サインイン中' : `${name} としてサインイン中`}${isOwner && name !== 'owner' ? '（所有者）' : ''}。`,
   versionOf: (version: string) => `Familiar ${version}`,
   signAnotherBrowserPhone: '別のブラウザや電話をサインインするには、1 回限りのリンクを作成してください：',
   devices: 'デバイス',

@@ -58,6 +58,7 @@ export const grants = {
   fromTool: 'ツールと一緒に承認',
   revoke: '取り消す',
   revokeOf: (tool: string, destination: string) => `${tool} → ${destination} を取り消す`,
+  revokeNamed: (permission: string) => `${permission} を取り消す`,
   revoked: '取り消しました',
   effects: {
     read: '読み取り',
@@ -96,7 +97,7 @@ export const options = {
   budgets: '上限を変更',
   budgetsHint: '単位はドルです。上限を超える可能性のある呼び出しは行われません。空にすると既定値に戻ります。',
   perMessage: 'メッセージごと',
-  perBuild: '作成ごと',
+  perBuild: 'ツール作成ごと',
   perDay: '1 日ごと',
   perMonth: '1 か月ごと',
   noLimit: '上限なし',

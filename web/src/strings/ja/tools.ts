@@ -92,7 +92,7 @@ export const toolStrings = {
   found: (foundCount: number) => `${foundCount} 件`,
   tryOtherWordsAnother: '別の言葉や種類をお試しください。',
   customHelp:
-    'カスタムツールは、プログラムの入ったフォルダーです。ターミナルで `familiar tools new NAME` を実行して作成すると、ここに表示されます。',
+    '会話の中で「電車が遅れたら知らせるツールを作って」のように Familiar に頼んでください。プログラムを書く方は、ターミナルで `familiar tools new NAME` を実行して作成できます。',
   allToolsTheirPermissions: 'すべてのツールと、その権限および最近の実行',
   allTools: 'すべてのツール',
 }
@@ -185,10 +185,6 @@ export const builtTools = {
 
 export const buildStrings = {
   show: '表示',
-  isRepaired: (name: string) => `「${name}」を修復しました`,
-  readyUse: (name: string) => `「${name}」を使えるようになりました`,
-  buildFailed: (name: string) => `「${name}」の作成に失敗しました。詳細は作成ログをご覧ください。`,
-  repairFailed: (name: string) => `「${name}」の修復に失敗しました。詳細は作成ログをご覧ください。`,
   noAnswerTimeContinuing: '時間内に回答がなかったため、回答なしで続けます。',
   secretEntered: 'シークレットを入力しました',
   you: (answer: string) => `あなた：${answer}`,

@@ -344,9 +344,16 @@ export const privateNotes = {
   markdownIsSupported: '支持 Markdown。',
   priorityTitle: '优先级',
   letFamiliarUseThem: '允许 Familiar 在聊天中使用',
-  familiarSaveNotesHere:
-    'Familiar 可以在这里保存笔记、删除它保存的笔记，并读取你共享的笔记。它读取的笔记会发送给模型并保留在该对话中。其他内容不会离开此浏览器。',
-  nothingLeavesBrowserFamiliar: '任何内容都不会离开此浏览器。Familiar 不知道这些笔记。',
+  consent: {
+    off: '任何内容都不会离开此浏览器。Familiar 不知道这些笔记。开启后，在你关闭之前，它可以在所有对话中将笔记保存到这里，并读取它自己的笔记和你共享的笔记。',
+    saving:
+      'Familiar 可以在这里保存笔记、删除它保存的笔记，并读取你共享的笔记。它读取的笔记会发送给模型并保留在该对话中。其他内容不会离开此浏览器。',
+    reading:
+      'Familiar 可以在这里保存笔记，并读取和删除它自己的笔记。只有你共享了笔记，它才会读取你的笔记。它读取的笔记会发送给模型并保留在该对话中。其他内容不会离开此浏览器。',
+  },
+  letFamiliarReadItsNotes: '允许 Familiar 读取它保存的笔记',
+  permission: '私密笔记 → 此浏览器',
+  permissionDetail: '保存笔记，读取它自己的笔记和共享的笔记',
   sharedNotes: (count: number) => plural(count, { other: '# 条共享笔记' }),
   readableByFamiliar: 'Familiar 可读取',
   usedTurned: '开启后使用',

@@ -31,6 +31,7 @@ export const shell = {
 
 export const palette = {
   keyboardShortcuts: '键盘快捷键',
+  editLast: '编辑你的上一条消息',
   newConversation: '新对话',
   focusMessageSearch: '聚焦消息框或搜索',
   chat: '聊天',
@@ -162,7 +163,7 @@ export const scheduleStrings = {
 export const costStrings = {
   perMessage: '每条消息',
   mostExpensiveToday: (spent: string) => `今天最贵：${spent}`,
-  perBuild: '每次构建',
+  perBuild: '每次构建工具',
   perDay: '每天',
   today: (spent: string) => `今天 ${spent}`,
   perMonth: '每月',
@@ -258,8 +259,8 @@ export const models = {
   compaction: '压缩',
   messagesFrom: (source: string) => `来自 ${source} 的消息`,
   models: '模型',
-  modelsAndRouting: '模型和路由',
-  routing: '路由',
+  modelsAndRouting: '已连接的模型，以及每个模型用于哪些任务',
+  routing: '各任务使用的模型',
   fallback: (models: string) => `备用：${models}`,
   availableModels: '可用模型',
   modelsModelsCount: (modelsCount: number) => plural(modelsCount, { other: '# 个模型' }),
@@ -302,7 +303,7 @@ export const monitorStrings = {
   nextRequest: '下一次请求',
   previousRequests: '之前的请求',
   semanticSearch: (problem: string) => `语义搜索：${problem}`,
-  learning: (reason: string) => `学习：${reason}`,
+  learning: (reason: string) => `上次从对话中学习失败（${reason}）`,
   memoryCleanup: (reason: string) => `整理记忆：${reason}`,
   health: '健康状态',
   uptime: '运行时间',
@@ -483,7 +484,7 @@ export const settings = {
   keyboard: '键盘',
   singleLetterShortcutsNo: '单字母快捷键（没有输入框处于焦点时）',
   signedInAs: (name: string, isOwner: boolean) =>
-    `${name === '' ? '已登录' : `已以 ${name} 登录`}${isOwner ? '（所有者）' : ''}。`,
+    `${name === '' ? '已登录' : `已以 ${name} 登录`}${isOwner && name !== 'owner' ? '（所有者）' : ''}。`,
   versionOf: (version: string) => `Familiar ${version}`,
   signAnotherBrowserPhone: '如需登录其他浏览器或手机，请创建一次性链接：',
   devices: '设备',

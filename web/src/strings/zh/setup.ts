@@ -56,6 +56,7 @@ export const grants = {
   fromTool: '随工具批准',
   revoke: '撤销',
   revokeOf: (tool: string, destination: string) => `撤销 ${tool} → ${destination}`,
+  revokeNamed: (permission: string) => `撤销 ${permission}`,
   revoked: '已撤销',
   effects: {
     read: '读取',
@@ -94,7 +95,7 @@ export const options = {
   budgets: '更改限额',
   budgetsHint: '单位为美元。可能超出限额的调用不会执行。留空恢复默认值。',
   perMessage: '每条消息',
-  perBuild: '每次构建',
+  perBuild: '每次构建工具',
   perDay: '每天',
   perMonth: '每月',
   noLimit: '无限额',

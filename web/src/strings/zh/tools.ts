@@ -89,7 +89,8 @@ export const toolStrings = {
   searchNameWhatDoes: '按名称或功能搜索',
   found: (foundCount: number) => `找到 ${foundCount} 个`,
   tryOtherWordsAnother: '请尝试其他词语或其他类型。',
-  customHelp: '自定义工具是一个包含程序的文件夹。在终端中用 `familiar tools new NAME` 创建，它会出现在这里。',
+  customHelp:
+    '在对话中让 Familiar 构建一个，例如“做一个在我的火车晚点时通知我的工具”。如果你会编程，可以在终端中用 `familiar tools new NAME` 创建。',
   allToolsTheirPermissions: '所有工具及其权限和最近的运行',
   allTools: '所有工具',
 }
@@ -179,10 +180,6 @@ export const builtTools = {
 
 export const buildStrings = {
   show: '显示',
-  isRepaired: (name: string) => `“${name}”已修复`,
-  readyUse: (name: string) => `“${name}”可以使用了`,
-  buildFailed: (name: string) => `“${name}”构建失败。打开构建日志查看详情。`,
-  repairFailed: (name: string) => `“${name}”修复失败。打开构建日志查看详情。`,
   noAnswerTimeContinuing: '未及时收到回答，将继续进行。',
   secretEntered: '已输入密钥',
   you: (answer: string) => `你：${answer}`,
