@@ -1,4 +1,5 @@
-import { chatStrings, composer, resultFiles, toolCalls, toolTitles, voiceStrings } from './de/chat.ts'
+import { chatStrings, composer, toolCalls, toolTitles, voiceStrings } from './de/chat.ts'
+import { findStrings, organizeStrings } from './de/find.ts'
 import {
   commitmentStrings,
   factStrings,
@@ -9,6 +10,8 @@ import {
   search,
   storage,
 } from './de/memory.ts'
+import { noticeStrings, offlineStrings } from './de/notices.ts'
+import { preview } from './de/preview.ts'
 import {
   costStrings,
   health,
@@ -81,6 +84,7 @@ const common = {
   conversations: 'Unterhaltungen',
   subAgents: 'Unteragenten',
   learning: 'Lernen',
+  pictures: 'Bilder',
   you: 'Du',
   canceled: 'abgebrochen',
   memory: 'Gedächtnis',
@@ -106,7 +110,6 @@ export const de: Catalog = {
   composer,
   toolCalls,
   toolTitles,
-  resultFiles,
   voice: voiceStrings,
   memory: memoryStrings,
   search,
@@ -116,6 +119,8 @@ export const de: Catalog = {
   storage,
   privateNotes,
   notes,
+  find: findStrings,
+  organize: organizeStrings,
   tools: toolStrings,
   builtTools,
   builds: buildStrings,
@@ -127,6 +132,8 @@ export const de: Catalog = {
   cost: costStrings,
   models,
   monitor: monitorStrings,
+  notices: noticeStrings,
+  offline: offlineStrings,
   outbox: outboxStrings,
   settings,
   health,
@@ -134,4 +141,5 @@ export const de: Catalog = {
   setup,
   grants,
   options,
+  preview,
 }

@@ -1,4 +1,5 @@
-import { chatStrings, composer, resultFiles, toolCalls, toolTitles, voiceStrings } from './fr/chat.ts'
+import { chatStrings, composer, toolCalls, toolTitles, voiceStrings } from './fr/chat.ts'
+import { findStrings, organizeStrings } from './fr/find.ts'
 import {
   commitmentStrings,
   factStrings,
@@ -9,6 +10,8 @@ import {
   search,
   storage,
 } from './fr/memory.ts'
+import { noticeStrings, offlineStrings } from './fr/notices.ts'
+import { preview } from './fr/preview.ts'
 import {
   costStrings,
   health,
@@ -81,6 +84,7 @@ const common = {
   conversations: 'Conversations',
   subAgents: 'Sous-agents',
   learning: 'Apprentissage',
+  pictures: 'Images',
   you: 'Vous',
   canceled: 'annulé',
   memory: 'Mémoire',
@@ -106,7 +110,6 @@ export const fr: Catalog = {
   composer,
   toolCalls,
   toolTitles,
-  resultFiles,
   voice: voiceStrings,
   memory: memoryStrings,
   search,
@@ -116,6 +119,8 @@ export const fr: Catalog = {
   storage,
   privateNotes,
   notes,
+  find: findStrings,
+  organize: organizeStrings,
   tools: toolStrings,
   builtTools,
   builds: buildStrings,
@@ -127,6 +132,8 @@ export const fr: Catalog = {
   cost: costStrings,
   models,
   monitor: monitorStrings,
+  notices: noticeStrings,
+  offline: offlineStrings,
   outbox: outboxStrings,
   settings,
   health,
@@ -134,4 +141,5 @@ export const fr: Catalog = {
   setup,
   grants,
   options,
+  preview,
 }

@@ -359,9 +359,16 @@ export const privateNotes = {
   markdownIsSupported: 'Markdown wird unterstützt.',
   priorityTitle: 'Priorität',
   letFamiliarUseThem: 'Familiar darf sie im Chat verwenden',
-  familiarSaveNotesHere:
-    'Familiar kann hier Notizen speichern, selbst gespeicherte löschen und Notizen lesen, die du teilst. Gelesene Notizen werden an das Modell gesendet und bleiben in der Unterhaltung. Sonst verlässt nichts diesen Browser.',
-  nothingLeavesBrowserFamiliar: 'Nichts verlässt diesen Browser. Familiar weiß nichts von diesen Notizen.',
+  consent: {
+    off: 'Nichts verlässt diesen Browser. Familiar weiß nichts von diesen Notizen. Wenn du dies einschaltest, kann es in jeder Unterhaltung hier Notizen speichern und seine eigenen sowie die von dir geteilten lesen, bis du es ausschaltest.',
+    saving:
+      'Familiar kann hier Notizen speichern, selbst gespeicherte löschen und Notizen lesen, die du teilst. Gelesene Notizen werden an das Modell gesendet und bleiben in der Unterhaltung. Sonst verlässt nichts diesen Browser.',
+    reading:
+      'Familiar kann hier Notizen speichern und seine eigenen lesen und löschen. Deine Notizen liest es nur, wenn du sie teilst. Gelesene Notizen werden an das Modell gesendet und bleiben in der Unterhaltung. Sonst verlässt nichts diesen Browser.',
+  },
+  letFamiliarReadItsNotes: 'Familiar darf die Notizen lesen, die es gespeichert hat',
+  permission: 'Private Notizen → dieser Browser',
+  permissionDetail: 'Notizen speichern, eigene und geteilte lesen',
   sharedNotes: (count: number) => plural(count, { one: 'Eine geteilte Notiz', other: '# geteilte Notizen' }),
   readableByFamiliar: 'für Familiar lesbar',
   usedTurned: 'verwendet, wenn eingeschaltet',

@@ -33,6 +33,7 @@ export const shell = {
 
 export const palette = {
   keyboardShortcuts: 'Tastenkürzel',
+  editLast: 'Deine letzte Nachricht bearbeiten',
   newConversation: 'Neue Unterhaltung',
   focusMessageSearch: 'Nachricht oder Suche fokussieren',
   chat: 'Chat',
@@ -168,7 +169,7 @@ export const scheduleStrings = {
 export const costStrings = {
   perMessage: 'Pro Nachricht',
   mostExpensiveToday: (spent: string) => `Teuerste heute: ${spent}`,
-  perBuild: 'Pro Build',
+  perBuild: 'Pro Tool-Build',
   perDay: 'Pro Tag',
   today: (spent: string) => `${spent} heute`,
   perMonth: 'Pro Monat',
@@ -267,8 +268,8 @@ export const models = {
   compaction: 'Verdichtung',
   messagesFrom: (source: string) => `Nachrichten von ${source}`,
   models: 'Modelle',
-  modelsAndRouting: 'Modelle und Routing',
-  routing: 'Routing',
+  modelsAndRouting: 'Verbundene Modelle und wofür jedes verwendet wird',
+  routing: 'Modell je Aufgabe',
   fallback: (models: string) => `Ersatz: ${models}`,
   availableModels: 'Verfügbare Modelle',
   modelsModelsCount: (modelsCount: number) => plural(modelsCount, { one: '# Modell', other: '# Modelle' }),
@@ -311,7 +312,7 @@ export const monitorStrings = {
   nextRequest: 'Nächste Anfrage',
   previousRequests: 'Frühere Anfragen',
   semanticSearch: (problem: string) => `Semantische Suche: ${problem}`,
-  learning: (reason: string) => `Lernen: ${reason}`,
+  learning: (reason: string) => `Der letzte Versuch, aus einer Unterhaltung zu lernen, ist fehlgeschlagen (${reason})`,
   memoryCleanup: (reason: string) => `Gedächtnis aufräumen: ${reason}`,
   health: 'Zustand',
   uptime: 'Laufzeit',
@@ -499,7 +500,7 @@ export const settings = {
   keyboard: 'Tastatur',
   singleLetterShortcutsNo: 'Kürzel mit einem Buchstaben (wenn kein Feld den Fokus hat)',
   signedInAs: (name: string, isOwner: boolean) =>
-    `${name === '' ? 'Angemeldet' : `Angemeldet als ${name}`}${isOwner ? ' (Eigentümer)' : ''}.`,
+    `${name === '' ? 'Angemeldet' : `Angemeldet als ${name}`}${isOwner && name !== 'owner' ? ' (Eigentümer)' : ''}.`,
   versionOf: (version: string) => `Familiar ${version}`,
   signAnotherBrowserPhone: 'Um einen anderen Browser oder ein Telefon anzumelden, erstelle einen einmaligen Link:',
   devices: 'Geräte',

@@ -62,6 +62,7 @@ export const grants = {
   fromTool: 'Mit dem Tool freigegeben',
   revoke: 'Widerrufen',
   revokeOf: (tool: string, destination: string) => `${tool} → ${destination} widerrufen`,
+  revokeNamed: (permission: string) => `${permission} widerrufen`,
   revoked: 'Widerrufen',
   effects: {
     read: 'lesen',
@@ -101,7 +102,7 @@ export const options = {
   budgetsHint:
     'In Dollar. Ein Aufruf, der ein Limit überschreiten könnte, unterbleibt. Ein leeres Feld stellt den Standard wieder her.',
   perMessage: 'Pro Nachricht',
-  perBuild: 'Pro Build',
+  perBuild: 'Pro Tool-Build',
   perDay: 'Pro Tag',
   perMonth: 'Pro Monat',
   noLimit: 'kein Limit',

@@ -94,7 +94,7 @@ export const toolStrings = {
   found: (foundCount: number) => `${foundCount} gefunden`,
   tryOtherWordsAnother: 'Versuche andere Wörter oder eine andere Art.',
   customHelp:
-    'Ein eigenes Tool ist ein Ordner mit einem Programm. Erstelle eines in einem Terminal mit `familiar tools new NAME`. Es erscheint hier.',
+    'Bitte Familiar in einer Unterhaltung, eines zu bauen, etwa „Bau ein Tool, das mir sagt, wenn mein Zug Verspätung hat“. Wenn du programmierst, erstelle eines in einem Terminal mit `familiar tools new NAME`.',
   allToolsTheirPermissions: 'Alle Tools, ihre Berechtigungen und letzten Ausführungen',
   allTools: 'Alle Tools',
 }
@@ -187,10 +187,6 @@ export const builtTools = {
 
 export const buildStrings = {
   show: 'Anzeigen',
-  isRepaired: (name: string) => `„${name}“ ist repariert`,
-  readyUse: (name: string) => `„${name}“ ist einsatzbereit`,
-  buildFailed: (name: string) => `Der Build von „${name}“ ist fehlgeschlagen. Details stehen im Build-Protokoll.`,
-  repairFailed: (name: string) => `Die Reparatur von „${name}“ ist fehlgeschlagen. Details stehen im Build-Protokoll.`,
   noAnswerTimeContinuing: 'Keine rechtzeitige Antwort. Es geht ohne weiter.',
   secretEntered: 'Geheimnis eingegeben',
   you: (answer: string) => `Du: ${answer}`,

@@ -357,9 +357,16 @@ export const privateNotes = {
   markdownIsSupported: 'Markdown est pris en charge.',
   priorityTitle: 'Priorité',
   letFamiliarUseThem: 'Laisser Familiar les utiliser dans le chat',
-  familiarSaveNotesHere:
-    'Familiar peut enregistrer des notes ici, supprimer celles qu’il a enregistrées et lire celles que vous partagez. Les notes lues sont envoyées au modèle et restent dans la conversation. Rien d’autre ne quitte ce navigateur.',
-  nothingLeavesBrowserFamiliar: 'Rien ne quitte ce navigateur. Familiar ne connaît pas ces notes.',
+  consent: {
+    off: 'Rien ne quitte ce navigateur. Familiar ne connaît pas ces notes. Si vous activez ceci, il peut enregistrer des notes ici et lire les siennes et celles que vous partagez, dans toutes les conversations, jusqu’à ce que vous le désactiviez.',
+    saving:
+      'Familiar peut enregistrer des notes ici, supprimer celles qu’il a enregistrées et lire celles que vous partagez. Les notes lues sont envoyées au modèle et restent dans la conversation. Rien d’autre ne quitte ce navigateur.',
+    reading:
+      'Familiar peut enregistrer des notes ici, et lire et supprimer les siennes. Il ne lit les vôtres que si vous les partagez. Les notes lues sont envoyées au modèle et restent dans la conversation. Rien d’autre ne quitte ce navigateur.',
+  },
+  letFamiliarReadItsNotes: 'Laisser Familiar lire les notes qu’il a enregistrées',
+  permission: 'Notes privées → ce navigateur',
+  permissionDetail: 'enregistrer des notes, lire les siennes et celles partagées',
   sharedNotes: (count: number) => plural(count, { one: 'Une note partagée', other: '# notes partagées' }),
   readableByFamiliar: 'lisibles par Familiar',
   usedTurned: 'utilisées une fois activées',

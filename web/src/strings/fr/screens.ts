@@ -33,6 +33,7 @@ export const shell = {
 
 export const palette = {
   keyboardShortcuts: 'Raccourcis clavier',
+  editLast: 'Modifier votre dernier message',
   newConversation: 'Nouvelle conversation',
   focusMessageSearch: 'Aller au message ou à la recherche',
   chat: 'Chat',
@@ -168,7 +169,7 @@ export const scheduleStrings = {
 export const costStrings = {
   perMessage: 'Par message',
   mostExpensiveToday: (spent: string) => `Le plus cher aujourd’hui : ${spent}`,
-  perBuild: 'Par création',
+  perBuild: 'Par création d’outil',
   perDay: 'Par jour',
   today: (spent: string) => `${spent} aujourd’hui`,
   perMonth: 'Par mois',
@@ -267,8 +268,8 @@ export const models = {
   compaction: 'Compactage',
   messagesFrom: (source: string) => `Messages de ${source}`,
   models: 'Modèles',
-  modelsAndRouting: 'Modèles et routage',
-  routing: 'Routage',
+  modelsAndRouting: 'Modèles connectés, et la tâche à laquelle chacun sert',
+  routing: 'Modèle pour chaque tâche',
   fallback: (models: string) => `Repli : ${models}`,
   availableModels: 'Modèles disponibles',
   modelsModelsCount: (modelsCount: number) => plural(modelsCount, { one: '# modèle', other: '# modèles' }),
@@ -312,7 +313,7 @@ export const monitorStrings = {
   nextRequest: 'Prochaine requête',
   previousRequests: 'Requêtes précédentes',
   semanticSearch: (problem: string) => `Recherche sémantique : ${problem}`,
-  learning: (reason: string) => `Apprentissage : ${reason}`,
+  learning: (reason: string) => `La dernière tentative d’apprendre d’une conversation a échoué (${reason})`,
   memoryCleanup: (reason: string) => `Nettoyage de la mémoire : ${reason}`,
   health: 'État',
   uptime: 'Durée de fonctionnement',
@@ -500,7 +501,7 @@ export const settings = {
   keyboard: 'Clavier',
   singleLetterShortcutsNo: 'Raccourcis d’une lettre (quand aucun champ n’est actif)',
   signedInAs: (name: string, isOwner: boolean) =>
-    `${name === '' ? 'Connecté' : `Connecté en tant que ${name}`}${isOwner ? ' (propriétaire)' : ''}.`,
+    `${name === '' ? 'Connecté' : `Connecté en tant que ${name}`}${isOwner && name !== 'owner' ? ' (propriétaire)' : ''}.`,
   versionOf: (version: string) => `Familiar ${version}`,
   signAnotherBrowserPhone: 'Pour connecter un autre navigateur ou un téléphone, créez un lien à usage unique :',
   devices: 'Appareils',

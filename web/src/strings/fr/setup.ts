@@ -62,6 +62,7 @@ export const grants = {
   fromTool: 'Approuvé avec l’outil',
   revoke: 'Révoquer',
   revokeOf: (tool: string, destination: string) => `Révoquer ${tool} → ${destination}`,
+  revokeNamed: (permission: string) => `Révoquer ${permission}`,
   revoked: 'Révoqué',
   effects: {
     read: 'lire',
@@ -102,7 +103,7 @@ export const options = {
   budgetsHint:
     'En dollars. Un appel qui pourrait dépasser une limite n’est pas fait. Un champ vide rétablit la valeur par défaut.',
   perMessage: 'Par message',
-  perBuild: 'Par création',
+  perBuild: 'Par création d’outil',
   perDay: 'Par jour',
   perMonth: 'Par mois',
   noLimit: 'pas de limite',

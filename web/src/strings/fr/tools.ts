@@ -94,7 +94,7 @@ export const toolStrings = {
   found: (foundCount: number) => plural(foundCount, { one: '# trouvé', other: '# trouvés' }),
   tryOtherWordsAnother: 'Essayez d’autres mots ou un autre type.',
   customHelp:
-    'Un outil personnalisé est un dossier avec un programme. Créez-en un dans un terminal avec `familiar tools new NAME`. Il apparaîtra ici.',
+    'Demandez à Familiar d’en créer un dans une conversation, par exemple « Crée un outil qui me prévient quand mon train est en retard ». Si vous programmez, créez-en un dans un terminal avec `familiar tools new NAME`.',
   allToolsTheirPermissions: 'Tous les outils, leurs autorisations et leurs exécutions récentes',
   allTools: 'Tous les outils',
 }
@@ -188,10 +188,6 @@ export const builtTools = {
 
 export const buildStrings = {
   show: 'Afficher',
-  isRepaired: (name: string) => `« ${name} » est réparé`,
-  readyUse: (name: string) => `« ${name} » est prêt à l’emploi`,
-  buildFailed: (name: string) => `La création de « ${name} » a échoué. Ouvrez le journal pour les détails.`,
-  repairFailed: (name: string) => `La réparation de « ${name} » a échoué. Ouvrez le journal pour les détails.`,
   noAnswerTimeContinuing: 'Pas de réponse à temps. La création continue sans.',
   secretEntered: 'Secret saisi',
   you: (answer: string) => `Vous : ${answer}`,
