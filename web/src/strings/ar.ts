@@ -1,4 +1,5 @@
-import { chatStrings, composer, resultFiles, toolCalls, toolTitles, voiceStrings } from './ar/chat.ts'
+import { chatStrings, composer, toolCalls, toolTitles, voiceStrings } from './ar/chat.ts'
+import { findStrings, organizeStrings } from './ar/find.ts'
 import {
   commitmentStrings,
   factStrings,
@@ -9,6 +10,8 @@ import {
   search,
   storage,
 } from './ar/memory.ts'
+import { noticeStrings, offlineStrings } from './ar/notices.ts'
+import { preview } from './ar/preview.ts'
 import {
   costStrings,
   health,
@@ -81,6 +84,7 @@ const common = {
   conversations: 'المحادثات',
   subAgents: 'الوكلاء الفرعيون',
   learning: 'التعلّم',
+  pictures: 'الصور',
   you: 'أنت',
   canceled: 'أُلغي',
   memory: 'الذاكرة',
@@ -106,7 +110,6 @@ export const ar: Catalog = {
   composer,
   toolCalls,
   toolTitles,
-  resultFiles,
   voice: voiceStrings,
   memory: memoryStrings,
   search,
@@ -116,6 +119,8 @@ export const ar: Catalog = {
   storage,
   privateNotes,
   notes,
+  find: findStrings,
+  organize: organizeStrings,
   tools: toolStrings,
   builtTools,
   builds: buildStrings,
@@ -127,6 +132,8 @@ export const ar: Catalog = {
   cost: costStrings,
   models,
   monitor: monitorStrings,
+  notices: noticeStrings,
+  offline: offlineStrings,
   outbox: outboxStrings,
   settings,
   health,
@@ -134,4 +141,5 @@ export const ar: Catalog = {
   setup,
   grants,
   options,
+  preview,
 }

@@ -1,4 +1,5 @@
-import { chatStrings, composer, resultFiles, toolCalls, toolTitles, voiceStrings } from './es/chat.ts'
+import { chatStrings, composer, toolCalls, toolTitles, voiceStrings } from './es/chat.ts'
+import { findStrings, organizeStrings } from './es/find.ts'
 import {
   commitmentStrings,
   factStrings,
@@ -9,6 +10,8 @@ import {
   search,
   storage,
 } from './es/memory.ts'
+import { noticeStrings, offlineStrings } from './es/notices.ts'
+import { preview } from './es/preview.ts'
 import {
   costStrings,
   health,
@@ -81,6 +84,7 @@ const common = {
   conversations: 'Conversaciones',
   subAgents: 'Subagentes',
   learning: 'Aprendizaje',
+  pictures: 'Imágenes',
   you: 'Tú',
   canceled: 'cancelado',
   memory: 'Memoria',
@@ -106,7 +110,6 @@ export const es: Catalog = {
   composer,
   toolCalls,
   toolTitles,
-  resultFiles,
   voice: voiceStrings,
   memory: memoryStrings,
   search,
@@ -116,6 +119,8 @@ export const es: Catalog = {
   storage,
   privateNotes,
   notes,
+  find: findStrings,
+  organize: organizeStrings,
   tools: toolStrings,
   builtTools,
   builds: buildStrings,
@@ -127,6 +132,8 @@ export const es: Catalog = {
   cost: costStrings,
   models,
   monitor: monitorStrings,
+  notices: noticeStrings,
+  offline: offlineStrings,
   outbox: outboxStrings,
   settings,
   health,
@@ -134,4 +141,5 @@ export const es: Catalog = {
   setup,
   grants,
   options,
+  preview,
 }

@@ -32,6 +32,7 @@ export const shell = {
 
 export const palette = {
   keyboardShortcuts: 'اختصارات لوحة المفاتيح',
+  editLast: 'تعديل رسالتك الأخيرة',
   newConversation: 'محادثة جديدة',
   focusMessageSearch: 'الانتقال إلى الرسالة أو البحث',
   chat: 'الدردشة',
@@ -165,7 +166,7 @@ export const scheduleStrings = {
 export const costStrings = {
   perMessage: 'لكل رسالة',
   mostExpensiveToday: (spent: string) => `الأعلى تكلفة اليوم: ${spent}`,
-  perBuild: 'لكل إنشاء',
+  perBuild: 'لكل إنشاء أداة',
   perDay: 'يوميًا',
   today: (spent: string) => `${spent} اليوم`,
   perMonth: 'شهريًا',
@@ -277,8 +278,8 @@ export const models = {
   compaction: 'الضغط',
   messagesFrom: (source: string) => `رسائل من ${source}`,
   models: 'النماذج',
-  modelsAndRouting: 'النماذج والتوجيه',
-  routing: 'التوجيه',
+  modelsAndRouting: 'النماذج المتصلة والمهمة التي يُستخدم لها كل منها',
+  routing: 'النموذج لكل مهمة',
   fallback: (models: string) => `البديل: ${models}`,
   availableModels: 'النماذج المتاحة',
   modelsModelsCount: (modelsCount: number) =>
@@ -322,7 +323,7 @@ export const monitorStrings = {
   nextRequest: 'الطلب التالي',
   previousRequests: 'الطلبات السابقة',
   semanticSearch: (problem: string) => `البحث الدلالي: ${problem}`,
-  learning: (reason: string) => `التعلّم: ${reason}`,
+  learning: (reason: string) => `فشلت آخر محاولة للتعلّم من محادثة (${reason})`,
   memoryCleanup: (reason: string) => `تنظيف الذاكرة: ${reason}`,
   health: 'الحالة',
   uptime: 'مدة التشغيل',
@@ -520,7 +521,7 @@ export const settings = {
   keyboard: 'لوحة المفاتيح',
   singleLetterShortcutsNo: 'اختصارات الحرف الواحد (عندما لا يكون أي حقل نشطًا)',
   signedInAs: (name: string, isOwner: boolean) =>
-    `${name === '' ? 'تم تسجيل الدخول' : `تم تسجيل الدخول باسم ${name}`}${isOwner ? ' (المالك)' : ''}.`,
+    `${name === '' ? 'تم تسجيل الدخول' : `تم تسجيل الدخول باسم ${name}`}${isOwner && name !== 'owner' ? ' (المالك)' : ''}.`,
   versionOf: (version: string) => `Familiar ${version}`,
   signAnotherBrowserPhone: 'لتسجيل الدخول من متصفح آخر أو هاتف، أنشئ رابطًا يُستخدم مرة واحدة:',
   devices: 'الأجهزة',

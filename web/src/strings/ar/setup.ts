@@ -66,6 +66,7 @@ export const grants = {
   fromTool: 'اعتُمد مع الأداة',
   revoke: 'إلغاء',
   revokeOf: (tool: string, destination: string) => `إلغاء ${tool} → ${destination}`,
+  revokeNamed: (permission: string) => `إلغاء ${permission}`,
   revoked: 'أُلغي',
   effects: {
     read: 'القراءة',
@@ -104,7 +105,7 @@ export const options = {
   budgets: 'تغيير الحدود',
   budgetsHint: 'بالدولار. لا يُجرى أي استدعاء قد يتجاوز حدًا. الحقل الفارغ يعيد القيمة الافتراضية.',
   perMessage: 'لكل رسالة',
-  perBuild: 'لكل إنشاء',
+  perBuild: 'لكل إنشاء أداة',
   perDay: 'يوميًا',
   perMonth: 'شهريًا',
   noLimit: 'بلا حد',

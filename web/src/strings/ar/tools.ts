@@ -100,7 +100,8 @@ export const toolStrings = {
       other: 'عُثر على # أداة',
     }),
   tryOtherWordsAnother: 'جرّب كلمات أخرى أو نوعًا آخر.',
-  customHelp: 'الأداة المخصّصة مجلد فيه برنامج. أنشئ واحدة في الطرفية عبر `familiar tools new NAME` وستظهر هنا.',
+  customHelp:
+    'اطلب من Familiar في محادثة أن ينشئ واحدة، مثل «أنشئ أداة تخبرني عند تأخّر قطاري». إن كنت تجيد البرمجة فأنشئ واحدة في الطرفية عبر `familiar tools new NAME`.',
   allToolsTheirPermissions: 'كل الأدوات وأذوناتها ومرات تشغيلها الأخيرة',
   allTools: 'كل الأدوات',
 }
@@ -204,10 +205,6 @@ export const builtTools = {
 
 export const buildStrings = {
   show: 'عرض',
-  isRepaired: (name: string) => `أُصلحت «${name}»`,
-  readyUse: (name: string) => `«${name}» جاهزة للاستخدام`,
-  buildFailed: (name: string) => `فشل إنشاء «${name}». افتح سجل الإنشاء للتفاصيل.`,
-  repairFailed: (name: string) => `فشل إصلاح «${name}». افتح سجل الإنشاء للتفاصيل.`,
   noAnswerTimeContinuing: 'لم تصل إجابة في الوقت المناسب. يستمر من دونها.',
   secretEntered: 'أُدخل السر',
   you: (answer: string) => `أنت: ${answer}`,

@@ -356,9 +356,16 @@ export const privateNotes = {
   markdownIsSupported: 'Admite Markdown.',
   priorityTitle: 'Prioridad',
   letFamiliarUseThem: 'Permitir que Familiar las use en el chat',
-  familiarSaveNotesHere:
-    'Familiar puede guardar notas aquí, eliminar las que guardó y leer las que compartas. Las notas que lee se envían al modelo y quedan en esa conversación. Nada más sale de este navegador.',
-  nothingLeavesBrowserFamiliar: 'Nada sale de este navegador. Familiar no conoce estas notas.',
+  consent: {
+    off: 'Nada sale de este navegador. Familiar no conoce estas notas. Si lo activas, podrá guardar notas aquí y leer las suyas y las que compartas, en todas las conversaciones, hasta que lo desactives.',
+    saving:
+      'Familiar puede guardar notas aquí, eliminar las que guardó y leer las que compartas. Las notas que lee se envían al modelo y quedan en esa conversación. Nada más sale de este navegador.',
+    reading:
+      'Familiar puede guardar notas aquí, y leer y eliminar las suyas. Solo lee tus notas si las compartes. Las notas que lee se envían al modelo y quedan en esa conversación. Nada más sale de este navegador.',
+  },
+  letFamiliarReadItsNotes: 'Permitir que Familiar lea las notas que guardó',
+  permission: 'Notas privadas → este navegador',
+  permissionDetail: 'guardar notas, y leer las suyas y las compartidas',
   sharedNotes: (count: number) => plural(count, { one: 'Una nota compartida', other: '# notas compartidas' }),
   readableByFamiliar: 'Familiar puede leerlas',
   usedTurned: 'se usan si se activa',

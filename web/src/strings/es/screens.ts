@@ -33,6 +33,7 @@ export const shell = {
 
 export const palette = {
   keyboardShortcuts: 'Atajos de teclado',
+  editLast: 'Editar tu último mensaje',
   newConversation: 'Nueva conversación',
   focusMessageSearch: 'Ir al mensaje o a la búsqueda',
   chat: 'Chat',
@@ -168,7 +169,7 @@ export const scheduleStrings = {
 export const costStrings = {
   perMessage: 'Por mensaje',
   mostExpensiveToday: (spent: string) => `El más caro de hoy: ${spent}`,
-  perBuild: 'Por creación',
+  perBuild: 'Por creación de herramienta',
   perDay: 'Por día',
   today: (spent: string) => `${spent} hoy`,
   perMonth: 'Por mes',
@@ -267,8 +268,8 @@ export const models = {
   compaction: 'Compactación',
   messagesFrom: (source: string) => `Mensajes de ${source}`,
   models: 'Modelos',
-  modelsAndRouting: 'Modelos y enrutamiento',
-  routing: 'Enrutamiento',
+  modelsAndRouting: 'Modelos conectados y la tarea para la que se usa cada uno',
+  routing: 'Modelo para cada tarea',
   fallback: (models: string) => `Alternativa: ${models}`,
   availableModels: 'Modelos disponibles',
   modelsModelsCount: (modelsCount: number) => plural(modelsCount, { one: '# modelo', other: '# modelos' }),
@@ -312,7 +313,7 @@ export const monitorStrings = {
   nextRequest: 'Próxima solicitud',
   previousRequests: 'Solicitudes anteriores',
   semanticSearch: (problem: string) => `Búsqueda semántica: ${problem}`,
-  learning: (reason: string) => `Aprendizaje: ${reason}`,
+  learning: (reason: string) => `El último intento de aprender de una conversación ha fallado (${reason})`,
   memoryCleanup: (reason: string) => `Limpieza de la memoria: ${reason}`,
   health: 'Estado',
   uptime: 'Tiempo activo',
@@ -499,7 +500,7 @@ export const settings = {
   keyboard: 'Teclado',
   singleLetterShortcutsNo: 'Atajos de una letra (cuando ningún campo tiene el foco)',
   signedInAs: (name: string, isOwner: boolean) =>
-    `${name === '' ? 'Sesión iniciada' : `Sesión iniciada como ${name}`}${isOwner ? ' (propietario)' : ''}.`,
+    `${name === '' ? 'Sesión iniciada' : `Sesión iniciada como ${name}`}${isOwner && name !== 'owner' ? ' (propietario)' : ''}.`,
   versionOf: (version: string) => `Familiar ${version}`,
   signAnotherBrowserPhone: 'Para entrar desde otro navegador o un teléfono, crea un enlace de un solo uso:',
   devices: 'Dispositivos',

@@ -61,6 +61,7 @@ export const grants = {
   fromTool: 'Aprobado con la herramienta',
   revoke: 'Revocar',
   revokeOf: (tool: string, destination: string) => `Revocar ${tool} → ${destination}`,
+  revokeNamed: (permission: string) => `Revocar ${permission}`,
   revoked: 'Revocado',
   effects: {
     read: 'leer',
@@ -100,7 +101,7 @@ export const options = {
   budgetsHint:
     'En dólares. No se hace ninguna llamada que pueda superar un límite. Vacío restablece el valor predeterminado.',
   perMessage: 'Por mensaje',
-  perBuild: 'Por creación',
+  perBuild: 'Por creación de herramienta',
   perDay: 'Por día',
   perMonth: 'Por mes',
   noLimit: 'sin límite',

@@ -94,7 +94,7 @@ export const toolStrings = {
   found: (foundCount: number) => plural(foundCount, { one: '# encontrada', other: '# encontradas' }),
   tryOtherWordsAnother: 'Prueba con otras palabras u otro tipo.',
   customHelp:
-    'Una herramienta personalizada es una carpeta con un programa. Crea una en un terminal con `familiar tools new NAME`. Aparecerá aquí.',
+    'Pide a Familiar en una conversación que cree una, por ejemplo: «Crea una herramienta que me avise si mi tren llega tarde». Si sabes programar, crea una en un terminal con `familiar tools new NAME`.',
   allToolsTheirPermissions: 'Todas las herramientas, sus permisos y ejecuciones recientes',
   allTools: 'Todas las herramientas',
 }
@@ -188,10 +188,6 @@ export const builtTools = {
 
 export const buildStrings = {
   show: 'Mostrar',
-  isRepaired: (name: string) => `«${name}» está reparada`,
-  readyUse: (name: string) => `«${name}» está lista para usar`,
-  buildFailed: (name: string) => `La creación de «${name}» ha fallado. Abre el registro para ver los detalles.`,
-  repairFailed: (name: string) => `La reparación de «${name}» ha fallado. Abre el registro para ver los detalles.`,
   noAnswerTimeContinuing: 'No hubo respuesta a tiempo. Continúa sin ella.',
   secretEntered: 'Secreto introducido',
   you: (answer: string) => `Tú: ${answer}`,
