@@ -230,7 +230,7 @@ export const page = {
   mention: operation(
     'GET /api/v1/sessions/:id/messages/:message/mention',
     'Get a text file or block that a message of the user names, with its earlier versions.',
-    { scope: 'chat', query: mentionQuerySchema, reply: mentionReplySchema },
+    { scope: 'read', query: mentionQuerySchema, reply: mentionReplySchema },
   ),
   card: operation(
     'GET /api/v1/sessions/:id/cards/:call',

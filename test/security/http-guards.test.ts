@@ -203,6 +203,9 @@ describe('scopes', () => {
         '/api/v1/sessions/:id/branch',
         '/api/v1/sessions/:id/pin',
         '/api/v1/sessions/:id/branches/:message',
+        '/api/v1/sessions/folder',
+        '/api/v1/folders',
+        '/api/v1/folders/:id',
         '/v1/audio/speech',
         '/v1/audio/transcriptions',
         '/v1/completions',
@@ -287,7 +290,8 @@ describe('scopes', () => {
     for (const route of served.routes.filter(({ path }) => path.startsWith('/api/v1/sessions/:id'))) {
       for (const name of [mine.sessionId, 'main']) {
         const body = ['GET', 'DELETE'].includes(route.method) ? undefined : (bodies[route.path] ?? {})
-        const answer = await served.call({ method: route.method, path: pathOf(route, name), token, body })
+        const path = pathOf(route, name) + (route.path.endsWith('/mention') ? '?name=%40notes.md' : '')
+        const answer = await served.call({ method: route.method, path, token, body })
         expect({ path: route.path, status: answer.status }).toEqual({ path: route.path, status: 404 })
       }
     }
@@ -337,10 +341,20 @@ describe('the server itself', () => {
       const rows = tables.map((table) => database.read.selectFrom(table).selectAll().execute())
       return JSON.stringify(await Promise.all(rows))
     }
+    // Messages are indexed for the search a moment after a turn.
+    const unsearched = () =>
+      database.read.selectFrom('sessions').select('id').whereRef('searched_seq', '<', 'last_seq').execute()
+    await expect.poll(unsearched).toEqual([])
     const before = await counts()
     // Nothing in the session has a card, a file or a response: http-page.test.ts and the OpenAI suites ask for those.
-    const isPart = (path: string) => /^\/api\/v1\/sessions\/:id\/(cards|media)\/|^\/v1\/responses\//.test(path)
+    const isPart = (path: string) =>
+      /^\/api\/v1\/(sessions\/:id\/(cards|media|messages)|search\/files)\/|^\/v1\/responses\//.test(path)
     const gets = served.routes.filter(({ method, path, events }) => method === 'GET' && !events && !isPart(path))
+    const queries: Record<string, string> = {
+      '/api/v1/memories/search': '?q=key',
+      '/api/v1/search': '?q=key',
+      '/api/v1/sessions/export': '?sessions=main',
+    }
     for (const route of gets) {
       for (const method of ['GET', 'HEAD']) {
         const ids: Record<string, string> = {
@@ -351,7 +365,7 @@ describe('the server itself', () => {
           '/v1/models/:id': 'familiar',
         }
         const id = ids[route.path] ?? 'main'
-        const query = route.path === '/api/v1/memories/search' ? '?q=key' : ''
+        const query = queries[route.path] ?? ''
         const token = route.isLocal ? served.localToken : served.owner.token
         const path = (pathOf(route, id) + query).replace(':token', link.token)
         expect((await served.call({ method, path, token })).status, route.path).toBe(200)

@@ -274,6 +274,10 @@ function attemptsWith(of: Owned): Record<string, Attempt[]> {
     'GET /api/v1/sessions/:id/cards/:call': onSession('cards/call-1', 'GET'),
     'GET /api/v1/sessions/:id/media/:hash': onSession(`media/${'a'.repeat(64)}`, 'GET'),
     'GET /api/v1/sessions/:id/media/:hash/text': onSession(`media/${'a'.repeat(64)}/text`, 'GET'),
+    'GET /api/v1/sessions/:id/messages/:message/mention': onSession(
+      'messages/message-1/mention?name=%40notes.md',
+      'GET',
+    ),
     'GET /api/v1/folders': [get(`${v1}/folders`, 200)],
     'POST /api/v1/folders': [post(`${v1}/folders`, { name: 'Mine' }, 201)],
     'PUT /api/v1/folders/:id': [put(`${v1}/folders/${of.folder}`, { name: 'Mine too' }, 404)],

@@ -1,3 +1,5 @@
+import { formatNumber } from './format.ts'
+
 export const preview = {
   preview: 'Preview',
   source: 'Source',
@@ -24,9 +26,9 @@ export const preview = {
   actualSize: 'Actual size',
   fitSize: 'Fit to width',
   rows: (shown: number, count: number) =>
-    `Showing ${shown.toLocaleString()} of ${count.toLocaleString()} rows. Download the file to see all of them.`,
-  rowsCut: (shown: number) => `Showing the first ${shown.toLocaleString()} rows. Download the file to see all of them.`,
-  allRows: (shown: number, count: number) => `${shown.toLocaleString()} of ${count.toLocaleString()} rows. Show all`,
+    `Showing ${formatNumber(shown)} of ${formatNumber(count)} rows. Download the file to see all of them.`,
+  rowsCut: (shown: number) => `Showing the first ${formatNumber(shown)} rows. Download the file to see all of them.`,
+  allRows: (shown: number, count: number) => `${formatNumber(shown)} of ${formatNumber(count)} rows. Show all`,
   table: 'Table',
   sortBy: (column: string) => `Sort by ${column}`,
   column: (number: number) => `Column ${number}`,
@@ -36,7 +38,7 @@ export const preview = {
   page: (number: number, count: number) => `Page ${number} of ${count}`,
   pdfFailed: 'The pages could not be drawn. Text of the file:',
   pdfPassword: 'This PDF needs a password. Download it to open it.',
-  morePages: (count: number) => `Show ${count} more pages`,
+  morePages: (count: number) => (count === 1 ? 'Show 1 more page' : `Show ${formatNumber(count)} more pages`),
   enlarge: (name: string) => `Enlarge ${name}`,
   footnote: (number: number) => `Footnote ${number}`,
   backToText: 'Back to the text',

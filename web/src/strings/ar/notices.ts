@@ -35,7 +35,7 @@ export const noticeStrings = {
   title: 'الإشعارات',
   unread: (count: number) => `الإشعارات (غير المقروءة: ${formatNumber(count)})`,
   headline,
-  toast: (kind: keyof typeof headline, name: string) => toasts[kind]?.(name) ?? `${headline[kind]}: ${name}`,
+  toast: (kind: keyof typeof headline, name: string) => toasts[kind]?.(name) ?? `${headline[kind] ?? kind}: ${name}`,
   show: 'عرض',
   none: 'لا جديد',
   noneHint: 'تظهر هنا الأذونات المطلوبة والأسئلة وعمليات الإنشاء المنتهية والمهام المجدولة والردود غير المقروءة.',

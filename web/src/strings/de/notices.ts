@@ -36,7 +36,7 @@ export const noticeStrings = {
   title: 'Benachrichtigungen',
   unread: (count: number) => plural(count, { other: 'Benachrichtigungen (# ungelesen)' }),
   headline,
-  toast: (kind: keyof typeof headline, name: string) => toasts[kind]?.(name) ?? `${headline[kind]}: ${name}`,
+  toast: (kind: keyof typeof headline, name: string) => toasts[kind]?.(name) ?? `${headline[kind] ?? kind}: ${name}`,
   show: 'Anzeigen',
   none: 'Nichts Neues',
   noneHint: 'Freigaben, Fragen, fertige Builds, geplante Aufgaben und ungelesene Antworten erscheinen hier.',

@@ -35,7 +35,7 @@ export const noticeStrings = {
   title: 'Notificaciones',
   unread: (count: number) => `Notificaciones (${formatNumber(count)} sin leer)`,
   headline,
-  toast: (kind: keyof typeof headline, name: string) => toasts[kind]?.(name) ?? `${headline[kind]}: ${name}`,
+  toast: (kind: keyof typeof headline, name: string) => toasts[kind]?.(name) ?? `${headline[kind] ?? kind}: ${name}`,
   show: 'Mostrar',
   none: 'Nada nuevo',
   noneHint: 'Aquí aparecen aprobaciones, preguntas, creaciones terminadas, tareas programadas y respuestas sin leer.',

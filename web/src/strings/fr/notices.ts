@@ -35,7 +35,7 @@ export const noticeStrings = {
   title: 'Notifications',
   unread: (count: number) => plural(count, { one: 'Notifications (# non lue)', other: 'Notifications (# non lues)' }),
   headline,
-  toast: (kind: keyof typeof headline, name: string) => toasts[kind]?.(name) ?? `${headline[kind]} : ${name}`,
+  toast: (kind: keyof typeof headline, name: string) => toasts[kind]?.(name) ?? `${headline[kind] ?? kind} : ${name}`,
   show: 'Afficher',
   none: 'Rien de nouveau',
   noneHint:

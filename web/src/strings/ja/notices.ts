@@ -37,7 +37,7 @@ export const noticeStrings = {
   title: '通知',
   unread: (count: number) => plural(count, { other: '通知（未読 # 件）' }),
   headline,
-  toast: (kind: keyof typeof headline, name: string) => toasts[kind]?.(name) ?? `${headline[kind]}：${name}`,
+  toast: (kind: keyof typeof headline, name: string) => toasts[kind]?.(name) ?? `${headline[kind] ?? kind}：${name}`,
   show: '表示',
   none: '新しい通知はありません',
   noneHint: '承認、質問、作成の完了、予定した作業、未読の返信がここに表示されます。',

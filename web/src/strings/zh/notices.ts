@@ -37,7 +37,7 @@ export const noticeStrings = {
   title: '通知',
   unread: (count: number) => plural(count, { other: '通知（# 条未读）' }),
   headline,
-  toast: (kind: keyof typeof headline, name: string) => toasts[kind]?.(name) ?? `${headline[kind]}：${name}`,
+  toast: (kind: keyof typeof headline, name: string) => toasts[kind]?.(name) ?? `${headline[kind] ?? kind}：${name}`,
   show: '显示',
   none: '没有新通知',
   noneHint: '批准请求、问题、完成的构建、日程任务和未读回复会显示在这里。',
