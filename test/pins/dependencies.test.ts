@@ -16,7 +16,7 @@ describe('installed packages', () => {
       expect(version, name).toMatch(/^\d+\.\d+\.\d+$/)
       expect(reasons, name).toContain(`\`${name}\``)
     }
-    expect(Object.keys(dependencies).length).toBeLessThanOrEqual(42)
+    expect(Object.keys(dependencies).length).toBeLessThanOrEqual(43)
   })
 
   it('runs no script of its own during installation, and names no registry', () => {

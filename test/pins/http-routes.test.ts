@@ -85,6 +85,7 @@ describe('the routes of clients', () => {
       'GET /api/v1/sessions/:id/history read - 200',
       'GET /api/v1/sessions/:id/media/:hash read - 200',
       'GET /api/v1/sessions/:id/media/:hash/text read - 200',
+      'GET /api/v1/sessions/:id/messages/:message/mention read - 200',
       'GET /api/v1/sessions/:id/permissions read - 200',
       'GET /api/v1/sessions/:id/queue read - 200',
       'GET /api/v1/sessions/:id/requests read - 200',
