@@ -466,7 +466,8 @@ describePage('talking in the page', () => {
     await page.getByRole('heading', { name: 'Citrus' }).waitFor()
 
     const download = page.waitForEvent('download')
-    await menu('Export as Markdown')
+    await menu('Export')
+    await page.getByRole('dialog').getByRole('button', { name: 'Download' }).click()
     expect((await download).suggestedFilename()).toBe('Citrus.md')
     const text = readFileSync(await (await download).path(), 'utf8')
     expect(text).toBe('# Citrus\n\n## You\n\noranges\n\n## Familiar\n\nAbout oranges\n')

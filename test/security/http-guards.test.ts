@@ -8,6 +8,7 @@ import { greeterFiles, greeterManifest } from '../support/served-capabilities.ts
 import { skillText } from '../support/skills.ts'
 import { pathOf, type ServedFamiliar } from './http-support.ts'
 import { putOut } from './put-out.ts'
+import { untilSearchable } from './raw-tables.ts'
 import { askBySecretLink } from './secret-link.ts'
 import { serveInTests } from './serve-in-tests.ts'
 
@@ -341,10 +342,7 @@ describe('the server itself', () => {
       const rows = tables.map((table) => database.read.selectFrom(table).selectAll().execute())
       return JSON.stringify(await Promise.all(rows))
     }
-    // Messages are indexed for the search a moment after a turn.
-    const unsearched = () =>
-      database.read.selectFrom('sessions').select('id').whereRef('searched_seq', '<', 'last_seq').execute()
-    await expect.poll(unsearched).toEqual([])
+    await untilSearchable(database)
     const before = await counts()
     // Nothing in the session has a card, a file or a response: http-page.test.ts and the OpenAI suites ask for those.
     const isPart = (path: string) =>

@@ -7,6 +7,7 @@ import { createAccessTokens } from '../../src/security/tokens.ts'
 import { userTables } from '../../src/security/users.ts'
 import { type FakeModel, startFakeModel } from '../support/fake-model/start-fake-model.ts'
 import { type RunningFamiliar, startFamiliar } from '../support/running-familiar.ts'
+import { untilSearchable } from './raw-tables.ts'
 
 /** The owner's data, by id or name. */
 interface Owned {
@@ -27,6 +28,7 @@ function attemptsWith(of: Owned): Record<string, object[]> {
     answer_build: [{ question_id: of.question, answer: 'yes' }],
     ask_user: [{ question: 'Which?' }],
     calculate: [{ expression: '1 + 1' }],
+    generate_image: [{ prompt: 'A cat' }],
     chart: [{ kind: 'bar', labels: ['a'], series: [{ name: 'x', values: [1] }] }],
     browser: [{ action: 'close' }],
     cancel_scheduled: [{ id: of.schedule }],
@@ -234,6 +236,7 @@ describe('data of one user', () => {
   })
 
   it('SEC-22 no tool shows it to another user, changes it, or reveals that it exists', async () => {
+    await untilSearchable(familiar.daemon.database)
     const before = await rowsOfOwner()
     const madeUp = attemptsWith(nobodys())
     for (const [name, attempts] of Object.entries(attemptsWith(mine))) {

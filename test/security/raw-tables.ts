@@ -1,10 +1,24 @@
 import { sql } from 'kysely'
+import { expect } from 'vitest'
+import { workChannels } from '../../src/protocol/messages.ts'
 import type { Database } from '../../src/storage/database.ts'
 import type { Tables } from '../../src/storage/tables.ts'
 
 export interface Column {
   name: string
   type: string
+}
+
+/** Messages are indexed for the search a moment after a turn. */
+export async function untilSearchable({ read }: Database): Promise<void> {
+  const unsearched = () =>
+    read
+      .selectFrom('sessions')
+      .select('id')
+      .whereRef('searched_seq', '<', 'last_seq')
+      .where('channel', 'not in', workChannels)
+      .execute()
+  await expect.poll(unsearched).toEqual([])
 }
 
 /** The tables of a database as its engine tells of them, whatever the code knows. */

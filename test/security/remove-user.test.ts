@@ -9,7 +9,7 @@ import { profileDirectoryOf } from '../../src/tools/builtin/browsers.ts'
 import { createScriptedModel } from '../support/scripted-model.ts'
 import { greeterFiles, greeterManifest } from '../support/served-capabilities.ts'
 import { type ServedFamiliar, serveFamiliar } from './http-support.ts'
-import { openRawTables, type RawTables } from './raw-tables.ts'
+import { openRawTables, type RawTables, untilSearchable } from './raw-tables.ts'
 
 const word = 'zanzibar'
 const toml = '[memory]\nextraction = false\n[memory.embedding]\nprovider = "off"\n'
@@ -109,6 +109,7 @@ describe('a user that is removed', () => {
 
   it('USERS-1 is exported whole, without secrets and tokens, and then nothing is left of them anywhere', async () => {
     const { familiar, localToken } = served
+    await untilSearchable(familiar.database)
     const before = await rowsBut(raw, benId)
     const hashes = await raw.rows('access_tokens')
     const call = { path: '/api/v1/local/users/ben/remove', body: { directory }, token: localToken }

@@ -98,7 +98,9 @@ export function createOrganizeRoutes(dependencies: HttpDependencies, page: HttpP
         exported.push(await readConversation(session, titles.get(session.id) ?? session.contact))
       }
       const { format } = query
-      const names = { user: page.userName(userId), agent: page.agentName() }
+      const author = page.userName(userId)
+      // The usual name of the owner says nothing.
+      const names = { user: author === 'owner' ? 'You' : author, agent: page.agentName() }
       const text =
         format === 'json'
           ? writeJson(exported)
