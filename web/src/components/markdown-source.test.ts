@@ -75,6 +75,7 @@ it('PAGE-3b footnotes are numbered in the order of their marks, where there is a
     '[^c]: Unused',
   ])
   expect(numberFootnotes('arr[^1] in `x[^1]`, and [^]: none').size).toBe(0)
+  expect([...numberFootnotes('As follows[^1]:\n\n[^1]: By Ada').keys()]).toEqual(['1'])
 })
 
 it('PAGE-3b any text with footnotes is read to its end, and loses nothing', () => {

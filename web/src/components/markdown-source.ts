@@ -25,7 +25,8 @@ export interface FootnoteText {
 
 const footnoteLabel = String.raw`\[\^([^\]\s^[]{1,60})\]`
 const footnoteStart = new RegExp(String.raw`^ {0,3}${footnoteLabel}:(?:[ \t]+|(?=\n))`)
-const footnoteMark = new RegExp(`^${footnoteLabel}(?!:)`)
+/** A colon follows the label of a text, and a mark at the end of a sentence such as `as follows[^1]:`. */
+const footnoteMark = new RegExp(`^${footnoteLabel}`)
 
 /**
  * The footnotes of a text with their numbers, in the order of their first marks, as far as they have both a mark and a text. Code is
@@ -35,7 +36,9 @@ export function numberFootnotes(text: string): ReadonlyMap<string, number> {
   const numbers = new Map<string, number>()
   if (!text.includes('[^')) return numbers
   const texts = new Set(Array.from(text.matchAll(new RegExp(`^ {0,3}${footnoteLabel}:`, 'gm')), ([, label]) => label))
-  for (const [, label = ''] of text.matchAll(new RegExp(`${footnoteLabel}(?!:)`, 'g'))) {
+  const marks = text.matchAll(new RegExp(`(?<!^ {0,3})${footnoteLabel}|${footnoteLabel}(?!:)`, 'gm'))
+  for (const [, inLine, atStart] of marks) {
+    const label = inLine ?? atStart ?? ''
     if (texts.has(label) && !numbers.has(label)) numbers.set(label, numbers.size + 1)
   }
   return numbers
