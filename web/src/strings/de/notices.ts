@@ -33,22 +33,22 @@ export const offlineStrings = {
 }
 
 export const noticeStrings = {
-  title: 'Benachrichtigungen',
-  unread: (count: number) => plural(count, { other: 'Benachrichtigungen (# ungelesen)' }),
+  title: 'Mitteilungen',
+  unread: (count: number) => plural(count, { other: 'Mitteilungen (# ungelesen)' }),
   headline,
   toast: (kind: keyof typeof headline, name: string) => toasts[kind]?.(name) ?? `${headline[kind] ?? kind}: ${name}`,
   show: 'Anzeigen',
   none: 'Nichts Neues',
   noneHint: 'Freigaben, Fragen, fertige Builds, geplante Aufgaben und ungelesene Antworten erscheinen hier.',
-  turnOn: 'Benachrichtigungen einschalten',
+  turnOn: 'Mitteilungen einschalten',
   markAllRead: 'Alle als gelesen markieren',
-  settings: 'Benachrichtigungseinstellungen',
-  systemNotifications: 'Benachrichtigungen auf diesem Gerät',
+  settings: 'Einstellungen der Mitteilungen',
+  systemNotifications: 'Mitteilungen auf diesem Gerät',
   stateHint: {
     absent:
-      'Dieser Browser zeigt hier keine Benachrichtigungen an. Sie brauchen HTTPS oder die Seite auf dem Rechner, auf dem Familiar läuft.',
+      'Dieser Browser zeigt hier keine Mitteilungen an. Sie brauchen HTTPS oder die Seite auf dem Rechner, auf dem Familiar läuft.',
     blocked:
-      'Dieser Browser blockiert Benachrichtigungen von Familiar. Erlaube sie in den Website-Einstellungen des Browsers.',
+      'Dieser Browser blockiert Mitteilungen von Familiar. Erlaube sie in den Website-Einstellungen des Browsers.',
     off: 'Werden angezeigt, während Familiar im Hintergrund ist.',
     on: 'Werden angezeigt, während Familiar im Hintergrund ist.',
   },

@@ -474,7 +474,7 @@ export const settings = {
   whoMaySendMessages: 'Erlaubte Absender',
   callback: 'Callback',
   addressCalledAfterEvery: 'Adresse, die nach jedem Durchlauf aufgerufen wird',
-  voice: 'Sprache',
+  voice: 'Stimme',
   speechRecognition: 'Spracherkennung',
   userPlans: 'Benutzertarife',
   whatUsersMayUse: 'Berechtigungen und Budgets der Benutzer',
