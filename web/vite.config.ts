@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import tailwindcss from '@tailwindcss/vite'
 import react from '@vitejs/plugin-react'
-import { build, defineConfig, type Plugin } from 'vite'
+import { build, defineConfig, type Plugin, type Rolldown } from 'vite'
 import { en } from './src/strings/en.ts'
 import { type Language, languages } from './src/strings/locale.ts'
 import { differences } from './src/strings/shape.ts'
@@ -19,9 +19,22 @@ const onlyWoff2: Plugin = {
 /** Files without a hash in their names that the page shows before anything else. */
 const plainFiles = ['/icon.svg', '/manifest.webmanifest']
 
+/** The parts that follow the first load while the browser is idle. The worker keeps them: the page has them also without the daemon. */
+const laterParts = ['layers', 'palette', 'inbox', 'preview-pane']
+
+/** A file of the page with all that it imports. */
+function withImports(bundle: Rolldown.OutputBundle, fileName: string): Set<string> {
+  const needed = new Set([fileName])
+  for (const name of needed) {
+    const part = bundle[name]
+    if (part?.type === 'chunk') for (const other of part.imports) needed.add(other)
+  }
+  return needed
+}
+
 /**
- * The service worker is one file at the root, built last: it lists the files of the first load and has the version of the page,
- * so that each new page is a new worker.
+ * The service worker is one file at the root, built last: it lists the files of the first load with the parts that follow it,
+ * and has the version of the page, so that each new page is a new worker.
  */
 const serviceWorker: Plugin = {
   name: 'service-worker',
@@ -30,7 +43,12 @@ const serviceWorker: Plugin = {
     const html = bundle['index.html']
     if (html?.type !== 'asset' || dir === undefined) throw new Error('The page has no index.html.')
     const text = String(html.source)
-    const first = Object.keys(bundle).filter((name) => name !== 'index.html' && text.includes(name))
+    const kept = new Set(Object.keys(bundle).filter((name) => name !== 'index.html' && text.includes(name)))
+    for (const part of laterParts) {
+      const chunk = Object.values(bundle).find((one) => one.type === 'chunk' && one.name === part)
+      if (!chunk) throw new Error(`The page has no part named ${part}.`)
+      for (const name of withImports(bundle, chunk.fileName)) kept.add(name)
+    }
     await build({
       configFile: false,
       root: import.meta.dirname,
@@ -38,7 +56,7 @@ const serviceWorker: Plugin = {
       logLevel: 'warn',
       define: {
         __PAGE_VERSION__: JSON.stringify(createHash('sha256').update(text).digest('hex').slice(0, 16)),
-        __FIRST_FILES__: JSON.stringify([...first.map((name) => `/${name}`), ...plainFiles]),
+        __FIRST_FILES__: JSON.stringify([...[...kept].map((name) => `/${name}`), ...plainFiles]),
       },
       build: {
         outDir: dir,
@@ -60,15 +78,10 @@ const preloadApp: Plugin = {
     order: 'post',
     handler(_html, { bundle, path }) {
       const app = Object.values(bundle ?? {}).find((one) => one.type === 'chunk' && one.name === 'app')
-      if (!app || !path.endsWith('index.html')) return []
-      const needed = new Set([app.fileName])
-      for (const name of needed) {
-        const part = bundle?.[name]
-        if (part?.type === 'chunk') for (const other of part.imports) needed.add(other)
-      }
-      return [...needed]
+      if (!bundle || !app || !path.endsWith('index.html')) return []
+      return [...withImports(bundle, app.fileName)]
         .filter((name) => {
-          const part = bundle?.[name]
+          const part = bundle[name]
           // The document names the entry itself.
           return part?.type === 'chunk' && !part.isEntry
         })

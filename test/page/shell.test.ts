@@ -60,8 +60,11 @@ describePage('the page around its screens', () => {
   })
 
   it('PAGE-2 a palette that cannot be loaded says that the page is out of date', async () => {
-    const { page, context } = await openPage({ context: { colorScheme: 'dark' } })
+    const { page, context } = await openPage({ context: { colorScheme: 'dark', serviceWorkers: 'block' } })
     await context.route('**/assets/palette*.js', (route) => route.fulfill({ status: 404, body: '' }))
+    // The page has loaded it by itself already.
+    await page.reload()
+    await page.getByRole('combobox', { name: 'Message' }).waitFor()
     await page.keyboard.press('Control+k')
     const dialog = page.getByRole('dialog', { name: 'Reload needed' })
     await dialog.waitFor()
@@ -72,5 +75,27 @@ describePage('the page around its screens', () => {
     await page.getByRole('combobox', { name: 'Message' }).waitFor()
     await page.keyboard.press('Control+k')
     await page.getByRole('combobox', { name: 'Quick search' }).waitFor()
+  })
+  it('PAGE-5 menus and dialogs are loaded after the first screen, and say when they cannot be', async () => {
+    // The service worker has them in any case.
+    const { page, context } = await openPage({ context: { serviceWorkers: 'block' } })
+    // Loaded while nothing is done.
+    await page.waitForFunction(() =>
+      performance.getEntriesByType('resource').some(({ name }) => /\/assets\/layers-.*\.js$/.test(name)),
+    )
+    await context.route('**/assets/layers-*.js', (route) => route.fulfill({ status: 404, body: '' }))
+    await page.reload()
+    const dialog = page.getByRole('dialog', { name: 'Reload needed' })
+    const notes = page.getByRole('button', { name: /^Private notes/ })
+    await notes.click()
+    await dialog.waitFor()
+    await page.keyboard.press('Escape')
+    await dialog.waitFor({ state: 'detached' })
+    await notes.click()
+    await context.unroute('**/assets/layers-*.js')
+    await dialog.getByRole('button', { name: 'Reload page' }).click()
+    await dialog.waitFor({ state: 'detached' })
+    await notes.click()
+    await page.getByRole('dialog', { name: 'Private notes' }).waitFor()
   })
 })

@@ -5,10 +5,10 @@ import { ensurePageIsBuilt } from './support/built-page.ts'
 import { weighPage } from './support/weigh-page.ts'
 
 describe('the built page', () => {
-  it('PAGE-5 the first load is under 250 KB, and screens load on demand', async () => {
+  it('PAGE-5 the first load is under 220 kB, and screens load on demand', async () => {
     await ensurePageIsBuilt()
     const { firstLoadGzipBytes, first, later } = weighPage(join(import.meta.dirname, '../../.runtime/page'))
-    expect(firstLoadGzipBytes).toBeLessThan(250_000)
+    expect(firstLoadGzipBytes).toBeLessThan(220_000)
     expect(Object.keys(later).filter((name) => name.includes('-screen-')).length).toBeGreaterThan(5)
     // The development build of React is twice as large and several times slower.
     expect(Object.keys({ ...first, ...later }).filter((name) => name.includes('jsx-dev'))).toEqual([])

@@ -1,8 +1,15 @@
-import { DropdownMenu } from 'radix-ui'
-import { type ButtonHTMLAttributes, type ReactElement, type ReactNode, useState } from 'react'
+import {
+  type ButtonHTMLAttributes,
+  cloneElement,
+  type ReactElement,
+  type ReactNode,
+  type SyntheticEvent,
+  useState,
+} from 'react'
 import { useWho } from '../shell/account.tsx'
 import { t } from '../strings/strings.ts'
 import { Icon, type IconName } from './icon.tsx'
+import { later, OutOfDate } from './later.tsx'
 
 /** The names that apply, as one string. */
 export function classes(...names: (string | false | null | undefined)[]): string {
@@ -122,7 +129,7 @@ export function CommandLine({ command: wanted }: { command: string }) {
   )
 }
 
-interface MenuItem {
+export interface MenuItem {
   label: string
   icon?: IconName
   onSelect(): void
@@ -130,33 +137,39 @@ interface MenuItem {
   isDisabled?: boolean
 }
 
-/** A menu behind one button. */
-export function Menu({ trigger, items }: { trigger: ReactElement; items: readonly MenuItem[] }) {
-  return (
-    <DropdownMenu.Root modal={false}>
-      <DropdownMenu.Trigger asChild>{trigger}</DropdownMenu.Trigger>
-      <DropdownMenu.Portal>
-        <DropdownMenu.Content
-          align="end"
-          sideOffset={4}
-          className="z-50 min-w-44 rounded-xl border border-line bg-raised p-1 shadow-lg"
-        >
-          {items.map(({ label, icon, onSelect, isDangerous, isDisabled }) => (
-            <DropdownMenu.Item
-              key={label}
-              disabled={isDisabled ?? false}
-              onSelect={onSelect}
-              className={classes(
-                'flex min-h-9 items-center gap-2 rounded-lg px-2.5 text-sm outline-none data-[disabled]:opacity-40 data-[highlighted]:bg-sunken',
-                isDangerous && 'text-bad',
-              )}
-            >
-              {icon && <Icon name={icon} size={16} />}
-              {label}
-            </DropdownMenu.Item>
-          ))}
-        </DropdownMenu.Content>
-      </DropdownMenu.Portal>
-    </DropdownMenu.Root>
-  )
+interface MenuProps {
+  trigger: ReactElement<ButtonHTMLAttributes<HTMLButtonElement>>
+  items: readonly MenuItem[]
+}
+
+const MenuLayer = later<MenuProps & { isByKey: boolean; onMissing(): void }>(
+  async () => (await import('./layers.tsx')).MenuLayer,
+  ({ trigger, onMissing }) => (
+    <>
+      {trigger}
+      <OutOfDate onClose={onMissing} />
+    </>
+  ),
+)
+
+/** A menu behind one button. Until that is first pressed, there is only the button: a list has many of them. */
+export function Menu({ trigger, items }: MenuProps) {
+  const [pressedBy, setPressedBy] = useState<'key' | 'pointer'>()
+  if (pressedBy) {
+    const isByKey = pressedBy === 'key'
+    const onMissing = () => setPressedBy(undefined)
+    return <MenuLayer {...{ trigger, items, isByKey, onMissing }} meanwhile={trigger} />
+  }
+
+  function press(event: SyntheticEvent, by: 'key' | 'pointer'): void {
+    // The menu takes the focus.
+    event.preventDefault()
+    setPressedBy(by)
+  }
+  return cloneElement(trigger, {
+    'aria-haspopup': 'menu',
+    'aria-expanded': false,
+    onPointerDown: (event) => event.button === 0 && !event.ctrlKey && press(event, 'pointer'),
+    onKeyDown: (event) => ['Enter', ' ', 'ArrowDown'].includes(event.key) && press(event, 'key'),
+  })
 }

@@ -1,16 +1,15 @@
-import { Dialog as Primitive } from 'radix-ui'
 import {
   type InputHTMLAttributes,
   type ReactNode,
   type Ref,
+  type RefObject,
   type TextareaHTMLAttributes,
   useId,
   useInsertionEffect,
   useRef,
 } from 'react'
-import { t } from '../strings/strings.ts'
-import { classes, IconButton } from './controls.tsx'
-import { Icon } from './icon.tsx'
+import { classes } from './controls.tsx'
+import { later, OutOfDate } from './later.tsx'
 
 const box =
   'w-full rounded-lg border border-line bg-raised px-3 py-1.5 text-ink placeholder:text-soft focus-visible:outline-2 focus-visible:outline-accent'
@@ -138,15 +137,22 @@ function Frame({
   )
 }
 
-/** A question or a form above the page. Escape and a click beside it close it; the focus goes back to where it was. */
-export function Dialog(props: {
+export interface DialogProps {
   isOpen: boolean
   onClose(): void
   title: string
   description?: string
   children: ReactNode
-}) {
-  const { isOpen, onClose, title, description, children } = props
+}
+
+const DialogLayer = later<Omit<DialogProps, 'isOpen'> & { opener: RefObject<Element | null> }>(
+  async () => (await import('./layers.tsx')).DialogLayer,
+  OutOfDate,
+)
+
+/** A question or a form above the page. Escape and a click beside it close it; the focus goes back to where it was. */
+export function Dialog(props: DialogProps) {
+  const { isOpen, ...rest } = props
   const opener = useRef<Element>(null)
 
   // Before anything in it takes the focus.
@@ -154,40 +160,5 @@ export function Dialog(props: {
     if (isOpen) opener.current = document.activeElement
   }, [isOpen])
 
-  /** The element that opened it may be gone, such as a menu item: then the focus goes to the content. */
-  function giveFocusBack(event: Event): void {
-    event.preventDefault()
-    const { current } = opener
-    const target = current?.isConnected && current !== document.body ? current : document.getElementById('main')
-    if (target instanceof HTMLElement) target.focus()
-  }
-
-  return (
-    <Primitive.Root open={isOpen} onOpenChange={(open) => !open && onClose()}>
-      <Primitive.Portal>
-        {/* Not the primitive's own, which writes a style sheet into the page: the policy forbids that. */}
-        <div aria-hidden="true" className="fixed inset-0 z-40 bg-black/40" />
-        <Primitive.Content
-          {...(description === undefined && { 'aria-describedby': undefined })}
-          onCloseAutoFocus={giveFocusBack}
-          className="fixed inset-x-0 top-[8vh] z-50 mx-auto max-h-[84vh] w-[min(36rem,calc(100vw-1.5rem))] overflow-y-auto rounded-2xl border border-line bg-raised p-5 shadow-xl"
-        >
-          <div className="mb-3 flex items-start justify-between gap-3">
-            <div className="min-w-0">
-              <Primitive.Title className="text-lg font-semibold">{title}</Primitive.Title>
-              {description && (
-                <Primitive.Description className="text-sm text-soft">{description}</Primitive.Description>
-              )}
-            </div>
-            <Primitive.Close asChild>
-              <IconButton label={t.common.close}>
-                <Icon name="close" />
-              </IconButton>
-            </Primitive.Close>
-          </div>
-          {children}
-        </Primitive.Content>
-      </Primitive.Portal>
-    </Primitive.Root>
-  )
+  return isOpen && <DialogLayer {...rest} opener={opener} />
 }

@@ -1,7 +1,8 @@
-import { lazy, Suspense, useEffect, useState } from 'react'
+import { useEffect, useState } from 'react'
 import { IconButton } from '../components/controls.tsx'
 import { useToasts } from '../components/feedback.tsx'
 import { Icon } from '../components/icon.tsx'
+import { later, OutOfDate } from '../components/later.tsx'
 import { setTitleCount, usePlace } from '../shell/router.tsx'
 import { t } from '../strings/strings.ts'
 import { isShownHere, startAnnouncing } from './announce.ts'
@@ -41,7 +42,7 @@ export function NoticeCenter() {
   return null
 }
 
-const Inbox = lazy(async () => ({ default: (await import('./inbox.tsx')).Inbox }))
+const Inbox = later(async () => (await import('./inbox.tsx')).Inbox, OutOfDate)
 
 /** The bell with the number of notices that were not opened. */
 export function NoticeBell() {
@@ -66,11 +67,7 @@ export function NoticeBell() {
           </span>
         )}
       </IconButton>
-      {isOpen && (
-        <Suspense>
-          <Inbox onClose={() => setIsOpen(false)} />
-        </Suspense>
-      )}
+      {isOpen && <Inbox onClose={() => setIsOpen(false)} />}
     </>
   )
 }

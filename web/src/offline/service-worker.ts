@@ -1,8 +1,8 @@
 import { listWaiting, putShared, putWaiting, removeWaiting } from './waiting-store.ts'
 
-// The service worker of the page. It keeps the files of the first load, so that the page opens and says what is wrong while the
-// daemon is down. The document always comes from the daemon where that answers, and no reply of the API is ever kept. Built
-// as one file of its own: /sw.js.
+// The service worker of the page. It keeps the files of the first load and of the parts that follow it, so that the page opens
+// and says what is wrong while the daemon is down. The document always comes from the daemon where that answers, and no reply of
+// the API is ever kept. Built as one file of its own: /sw.js.
 
 /** Of this build of the page. */
 declare const __PAGE_VERSION__: string

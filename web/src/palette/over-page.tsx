@@ -1,7 +1,7 @@
 import { lazy, Suspense } from 'react'
-import { Button } from '../components/controls.tsx'
 import { Dialog } from '../components/forms.tsx'
 import { Icon } from '../components/icon.tsx'
+import { later, OutOfDate } from '../components/later.tsx'
 import { t } from '../strings/strings.ts'
 import { paletteKeys, shownFile, showOverPage, useShortcuts, useShownOverPage, useUsesLetterKeys } from './shortcuts.ts'
 
@@ -13,28 +13,7 @@ export function Key({ name }: { name: string }) {
   )
 }
 
-/** In place of a part of the page that can no longer be fetched: a newer Familiar has replaced it. */
-export function OutOfDate({ onClose }: { onClose(): void }) {
-  return (
-    <Dialog
-      isOpen
-      onClose={onClose}
-      title={t.palette.reloadNeeded}
-      description={t.palette.familiarUpdatedCannotReached}
-    >
-      <Button kind="main" onClick={() => location.reload()}>
-        {t.palette.reloadPage}
-      </Button>
-    </Dialog>
-  )
-}
-
-const Palette = lazy(() =>
-  import('./palette.tsx').then(
-    ({ Palette }) => ({ default: Palette }),
-    () => ({ default: OutOfDate }),
-  ),
-)
+const Palette = later(async () => (await import('./palette.tsx')).Palette, OutOfDate)
 
 const FoundFile = lazy(() =>
   import('./found-file.tsx').then(
@@ -60,11 +39,7 @@ export function OverPage() {
   const close = () => showOverPage(null)
   return (
     <>
-      {shown === 'palette' && (
-        <Suspense fallback={null}>
-          <Palette onClose={close} />
-        </Suspense>
-      )}
+      {shown === 'palette' && <Palette onClose={close} />}
       {shown === 'file' && file && (
         <Suspense fallback={null}>
           <FoundFile file={file} onClose={close} />

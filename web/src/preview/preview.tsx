@@ -1,7 +1,7 @@
-import { type ComponentType, lazy, Suspense, useEffect, useRef, useSyncExternalStore } from 'react'
+import { useEffect, useRef, useSyncExternalStore } from 'react'
 import type { MediaPart } from '../../../src/protocol/messages.ts'
 import type { Item } from '../chat/conversation.ts'
-import { OutOfDate } from '../palette/over-page.tsx'
+import { later, OutOfDate } from '../components/later.tsx'
 import { usePlace } from '../shell/router.tsx'
 
 /** The content of the preview pane: a code block, a file of a conversation, or a file that a message names. */
@@ -65,12 +65,9 @@ export function useSharedConversation(shown: readonly Item[]): void {
 
 export const useConversationItems = () => useSyncExternalStore(subscribe, () => items)
 
-const Pane = lazy(() =>
-  import('./preview-pane.tsx').then(
-    ({ PreviewPane }) => ({ default: PreviewPane as ComponentType<{ source: PreviewSource }> }),
-    // A newer Familiar has replaced the file.
-    () => ({ default: () => <OutOfDate onClose={closePreview} /> }),
-  ),
+const Pane = later<{ source: PreviewSource }>(
+  async () => (await import('./preview-pane.tsx')).PreviewPane,
+  () => <OutOfDate onClose={closePreview} />,
 )
 
 /** The place of the pane, beside every screen. Another screen or conversation closes it. */
@@ -87,9 +84,5 @@ export function PreviewHost() {
     tell()
   }, [path])
   if (!shown) return null
-  return (
-    <Suspense fallback={null}>
-      <Pane key={shown.id} source={shown.source} />
-    </Suspense>
-  )
+  return <Pane key={shown.id} source={shown.source} />
 }

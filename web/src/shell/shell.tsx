@@ -4,6 +4,7 @@ import { SessionList } from '../chat/session-list.tsx'
 import { Button, classes, IconButton } from '../components/controls.tsx'
 import { Empty, Notice } from '../components/feedback.tsx'
 import { Icon } from '../components/icon.tsx'
+import { preloadParts } from '../components/later.tsx'
 import { Screen } from '../components/layout.tsx'
 import { NoticeBell, NoticeCenter } from '../notices/notice-center.tsx'
 import { useSending } from '../offline/outbox.ts'
@@ -156,6 +157,7 @@ export function Shell() {
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: navigation closes the list and scrolls to the top.
   useEffect(() => setIsOpen(false), [path])
+  useEffect(preloadParts, [])
 
   return (
     <div className="flex h-full">
