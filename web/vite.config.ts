@@ -20,7 +20,7 @@ const onlyWoff2: Plugin = {
 const plainFiles = ['/icon.svg', '/manifest.webmanifest']
 
 /** The parts that follow the first load while the browser is idle. The worker keeps them: the page has them also without the daemon. */
-const laterParts = ['layers', 'palette', 'inbox', 'preview-pane']
+const laterParts = ['layers', 'palette', 'inbox', 'preview-pane', 'private-screen', 'client-tools']
 
 /** A file of the page with all that it imports. */
 function withImports(bundle: Rolldown.OutputBundle, fileName: string): Set<string> {

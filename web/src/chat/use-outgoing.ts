@@ -1,7 +1,7 @@
 import { useCallback, useEffect, useRef, useState } from 'react'
 import { call, type Reply } from '../api/call.ts'
 import { useToasts } from '../components/feedback.tsx'
-import type { useClientTools } from '../memory/private/client-tools.ts'
+import type { useClientTools } from '../memory/private/use-client-tools.ts'
 import {
   cancelWaiting,
   forgetMessage,

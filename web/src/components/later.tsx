@@ -6,7 +6,7 @@ const waiting: (() => Promise<unknown>)[] = []
 let isPreloading = false
 
 /** A part of the page that the first screen does without. The same part each time; a failed attempt is made again. */
-function loadLater<Part>(load: () => Promise<Part>): () => Promise<Part> {
+export function loadLater<Part>(load: () => Promise<Part>): () => Promise<Part> {
   let found: Promise<Part> | undefined
   async function get(): Promise<Part> {
     found ??= load()
@@ -14,7 +14,7 @@ function loadLater<Part>(load: () => Promise<Part>): () => Promise<Part> {
       return await found
     } catch (error) {
       found = undefined
-      throw error
+      throw new Error(t.palette.familiarUpdatedCannotReached, { cause: error })
     }
   }
   waiting.push(get)

@@ -1,6 +1,6 @@
 import { useEffect } from 'react'
 import { ApiError, call, type Input, pageKey, type Reply } from '../api/call.ts'
-import { noteSentHere } from '../memory/private/client-tools.ts'
+import { noteSentHere } from '../memory/private/use-client-tools.ts'
 import { onConnection } from '../notices/notices.ts'
 import { listWaiting, putWaiting, removeWaiting, type WaitingMessage } from './waiting-store.ts'
 import { requestSync, startWorker } from './worker.ts'

@@ -2,8 +2,9 @@ import { describe, expect, it } from 'vitest'
 import type { TurnEvent } from '../../../../src/protocol/events.ts'
 import type { Json } from '../../../../src/protocol/messages.ts'
 import { addEvent, emptyConversation } from '../../chat/conversation.ts'
-import { carryOut, sharedText, waitingCalls } from './client-tools.ts'
+import { carryOut, sharedText } from './client-tools.ts'
 import type { PrivateEntry } from './private-store.ts'
+import { waitingCalls } from './use-client-tools.ts'
 
 const made = { id: 'new', at: '2026-03-01T00:00:00.000Z', isReadable: true }
 

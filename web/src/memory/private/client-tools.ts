@@ -1,10 +1,5 @@
-import { useCallback, useEffect, useMemo, useRef, useState } from 'react'
 import type { Json } from '../../../../src/protocol/messages.ts'
 import { ApiError, call } from '../../api/call.ts'
-import type { Conversation } from '../../chat/conversation.ts'
-import { useToasts } from '../../components/feedback.tsx'
-import { useWho } from '../../shell/account.tsx'
-import { t } from '../../strings/strings.ts'
 import {
   inOrder,
   isUsersName,
@@ -15,8 +10,7 @@ import {
   readWords,
 } from './private-store.ts'
 import { consentOf, isSwitchedOn } from './private-switch.tsx'
-
-const toolNames = { save: 'save_memory', remove: 'delete_memory', read: 'read_browser_memory' } as const
+import { toolNames, type WaitingCall } from './use-client-tools.ts'
 
 const text = (description: string, maxLength: number) => ({ type: 'string', description, minLength: 1, maxLength })
 
@@ -60,7 +54,9 @@ const readTool = {
 }
 
 /** The client tools of this page, as sent with a message. They contain no stored data. */
-function clientTools({ sharesSomething }: { sharesSomething: boolean }) {
+export async function clientTools(userName: string) {
+  const entries = await (await openPrivateStore(userName)).list()
+  const sharesSomething = entries.some(({ isShared }) => isShared)
   return sharesSomething ? [saveTool, removeTool, readTool] : [saveTool, removeTool]
 }
 
@@ -161,29 +157,6 @@ function failed(text: string): CallOutcome {
 const folded = (text: string) => text.trim().toLocaleLowerCase()
 const isSameTitle = (one: string, other: string) => folded(one) === folded(other)
 
-interface WaitingCall extends AskedCall {
-  callId: string
-  /** The messages of its turn: the browser that sent one of them runs the calls. */
-  messageIds: string[]
-}
-
-const names: ReadonlySet<string> = new Set(Object.values(toolNames))
-
-/** The calls that the running turn waits for, and that are this page's to make. */
-export function waitingCalls({ items }: Conversation): WaitingCall[] {
-  const place = items.findLastIndex((item) => item.kind === 'turn')
-  const turn = items[place]
-  if (turn?.kind !== 'turn' || turn.outcome !== undefined) return []
-  const calls = turn.parts.flatMap((part) =>
-    part.kind === 'tool' && part.isClients && part.result === undefined && names.has(part.name) ? [part] : [],
-  )
-  if (calls.length === 0) return []
-  const before = items.slice(0, place)
-  const since = before.slice(before.findLastIndex((item) => item.kind === 'turn') + 1)
-  const messageIds = since.flatMap((item) => (item.kind === 'message' ? [item.id] : []))
-  return calls.map(({ callId, name, input }) => ({ callId, name, input, messageIds }))
-}
-
 type Answered = { kind: 'made'; outcome: CallOutcome } | { kind: 'made_before' } | { kind: 'not_ours' }
 
 const maxPauseMs = 10_000
@@ -192,7 +165,7 @@ const maxPauseMs = 10_000
  * Runs a call and reports its result once, also with several tabs: one tab at a time has the lock, and the result is stored
  * together with the change.
  */
-async function answerCall(
+export async function answerCall(
   call: WaitingCall,
   { sessionId, userName, signal }: { sessionId: string; userName: string; signal: AbortSignal },
 ): Promise<Answered> {
@@ -239,88 +212,4 @@ async function tell(given: {
     await new Promise((resolve) => setTimeout(resolve, pauseMs))
   }
   return true
-}
-
-/** The fields of a message that offer this browser's memory. None while it is off. */
-export async function toolsForMessage(userName: string): Promise<{ client_tools?: ReturnType<typeof clientTools> }> {
-  if (!isSwitchedOn(userName)) return {}
-  const entries = await (await openPrivateStore(userName)).list()
-  return { client_tools: clientTools({ sharesSomething: entries.some(({ isShared }) => isShared) }) }
-}
-
-/** Notes that this browser runs the calls in the turn of the message. */
-export async function noteSentHere(userName: string, messageId: string): Promise<void> {
-  if (isSwitchedOn(userName)) await (await openPrivateStore(userName)).noteSent(messageId)
-}
-
-/** Offers this browser's memory with each message, and runs the calls that come back. Does nothing while it is off. */
-export function useClientTools(sessionId: string | null, conversation: Conversation) {
-  const { name: userName } = useWho()
-  const toasts = useToasts()
-  const [sent, setSent] = useState(0)
-  const begun = useRef(new Map<string, AbortController>())
-  const waiting = useMemo(() => waitingCalls(conversation), [conversation])
-  const ids = waiting.map(({ callId }) => callId).join(' ')
-
-  // Answers for another session are still delivered.
-  // biome-ignore lint/correctness/useExhaustiveDependencies: each session has its own.
-  useEffect(() => {
-    begun.current = new Map()
-  }, [sessionId])
-
-  // biome-ignore lint/correctness/useExhaustiveDependencies: only another set of calls is news, or that a message was ours.
-  useEffect(() => {
-    if (sessionId === null) return
-    for (const [callId, controller] of begun.current) {
-      if (waiting.some((call) => call.callId === callId)) continue
-      controller.abort()
-      begun.current.delete(callId)
-    }
-    for (const call of waiting) if (!begun.current.has(call.callId)) void begin(call, sessionId)
-  }, [sessionId, ids, sent])
-
-  async function begin(call: WaitingCall, session: string): Promise<void> {
-    const controller = new AbortController()
-    begun.current.set(call.callId, controller)
-    try {
-      const answered = await answerCall(call, { sessionId: session, userName, signal: controller.signal })
-      if (answered.kind === 'made') tellUser(answered.outcome)
-      // It may be ours: the note that this browser sent the message can be stored after the call arrives.
-      if (answered.kind === 'not_ours') begun.current.delete(call.callId)
-    } catch (error) {
-      toasts.failed(error)
-    }
-  }
-
-  function tellUser({ saved, removed }: CallOutcome): void {
-    const [entry] = [...saved, ...removed]
-    if (!entry) return
-    const text =
-      saved.length > 0 ? t.privateNotes.savedBrowser(entry.title) : t.privateNotes.deletedFromBrowser(entry.title)
-    toasts.done(text, {
-      label: t.common.undo,
-      async run() {
-        const store = await openPrivateStore(userName)
-        for (const { id } of saved) await store.remove(id)
-        await store.put(removed)
-      },
-    })
-  }
-
-  const forMessage = useCallback(() => toolsForMessage(userName), [userName])
-
-  const noteSent = useCallback(
-    async (messageId: string) => {
-      try {
-        await noteSentHere(userName, messageId)
-        setSent((count) => count + 1)
-      } catch (error) {
-        // The message was sent even if the browser's storage fails.
-        toasts.failed(error)
-      }
-    },
-    [userName, toasts],
-  )
-
-  return useMemo(() => ({ forMessage, noteSent }), [forMessage, noteSent])
 }

@@ -14,9 +14,11 @@ import {
   type Category,
   categories,
   fits,
+  inOrder,
   maxContentLength,
   maxTitleLength,
   newerOf,
+  onEntriesChanged,
   openPrivateStore,
   type PrivateEntry,
   type PrivateStore,
@@ -24,7 +26,33 @@ import {
   readWords,
   toFile,
 } from './private-store.ts'
-import { switchTo, useConsent, useEntries } from './private-switch.tsx'
+import { switchTo, useConsent } from './private-switch.tsx'
+
+/** The entries of this browser in order; undefined until they are loaded. */
+function useEntries(): { entries: readonly PrivateEntry[] | undefined; error: Error | undefined } {
+  const { name } = useWho()
+  const [entries, setEntries] = useState<readonly PrivateEntry[]>()
+  const [error, setError] = useState<Error>()
+  useEffect(() => {
+    let isShown = true
+    async function read(): Promise<void> {
+      try {
+        const store = await openPrivateStore(name)
+        const found = await store.list()
+        if (isShown) setEntries(inOrder(found))
+      } catch (cause) {
+        if (isShown) setError(cause instanceof Error ? cause : new Error(String(cause)))
+      }
+    }
+    void read()
+    const stop = onEntriesChanged(() => void read())
+    return () => {
+      isShown = false
+      stop()
+    }
+  }, [name])
+  return { entries, error }
+}
 
 function EntryCard({ entry, onEdit }: { entry: PrivateEntry; onEdit(): void }) {
   const { name } = useWho()

@@ -1,12 +1,11 @@
-import { useEffect, useState, useSyncExternalStore } from 'react'
+import { useState, useSyncExternalStore } from 'react'
 import { IconButton } from '../../components/controls.tsx'
 import { Dialog } from '../../components/forms.tsx'
 import { Icon } from '../../components/icon.tsx'
+import { later, OutOfDate } from '../../components/later.tsx'
 import { useWho } from '../../shell/account.tsx'
 import { Link } from '../../shell/router.tsx'
 import { t } from '../../strings/strings.ts'
-import { SwitchAndShared } from './private-screen.tsx'
-import { inOrder, onEntriesChanged, openPrivateStore, type PrivateEntry } from './private-store.ts'
 
 const listeners = new Set<() => void>()
 const keyOf = (userName: string) => `familiar.private-memory.on.${userName}`
@@ -54,11 +53,17 @@ function subscribe(listener: () => void): () => void {
   }
 }
 
+const SwitchAndShared = later<{ onClose(): void }>(
+  async () => (await import('./private-screen.tsx')).SwitchAndShared,
+  OutOfDate,
+)
+
 /** In the composer: the switch for this browser's memory, with its shared entries. */
 export function PrivateMemorySwitch() {
   const { name } = useWho()
   const isOn = useIsSwitchedOn(name)
   const [isOpen, setIsOpen] = useState(false)
+  const close = () => setIsOpen(false)
   return (
     <>
       <IconButton
@@ -70,42 +75,16 @@ export function PrivateMemorySwitch() {
       >
         <Icon name="lock" />
       </IconButton>
-      <Dialog isOpen={isOpen} onClose={() => setIsOpen(false)} title={t.privateNotes.privateNotes}>
-        <SwitchAndShared />
+      <Dialog isOpen={isOpen} onClose={close} title={t.privateNotes.privateNotes}>
+        <SwitchAndShared onClose={close} />
         <Link
           href="/private-memory"
           className="mt-4 inline-block text-accent underline underline-offset-2"
-          onClick={() => setIsOpen(false)}
+          onClick={close}
         >
           {t.privateNotes.openPrivateNotes}
         </Link>
       </Dialog>
     </>
   )
-}
-
-/** The entries of this browser in order; undefined until they are loaded. */
-export function useEntries(): { entries: readonly PrivateEntry[] | undefined; error: Error | undefined } {
-  const { name } = useWho()
-  const [entries, setEntries] = useState<readonly PrivateEntry[]>()
-  const [error, setError] = useState<Error>()
-  useEffect(() => {
-    let isShown = true
-    async function read(): Promise<void> {
-      try {
-        const store = await openPrivateStore(name)
-        const found = await store.list()
-        if (isShown) setEntries(inOrder(found))
-      } catch (cause) {
-        if (isShown) setError(cause instanceof Error ? cause : new Error(String(cause)))
-      }
-    }
-    void read()
-    const stop = onEntriesChanged(() => void read())
-    return () => {
-      isShown = false
-      stop()
-    }
-  }, [name])
-  return { entries, error }
 }
