@@ -61,10 +61,10 @@ export function NoticeBell() {
         {count > 0 && (
           <span
             aria-hidden="true"
-            className="absolute end-0 top-0 min-w-4 rounded-full bg-accent px-1 text-center text-[0.6875rem] leading-4 font-medium text-accent-ink tabular-nums"
-          >
-            {count > 99 ? '99+' : count}
-          </span>
+            // The name of the button has the number already.
+            data-count={count > 99 ? '99+' : count}
+            className="absolute end-0 top-0 min-w-4 rounded-full bg-accent px-1 text-center text-[0.6875rem] leading-4 font-medium text-accent-ink tabular-nums before:content-[attr(data-count)]"
+          />
         )}
       </IconButton>
       {isOpen && <Inbox onClose={() => setIsOpen(false)} />}
