@@ -20,7 +20,7 @@ describePage('files that tools wrote', () => {
       daemon: { env: { FAMILIAR_SANDBOX: 'embedded' } },
     })
     await say(page, 'Make files')
-    await page.getByText('Here they are.').waitFor()
+    await page.getByRole('article').getByText('Here they are.').waitFor()
 
     // A picture is shown at once; a file that was removed again is no result.
     await page.getByAltText('dot.png').waitFor()
