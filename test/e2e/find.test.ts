@@ -250,7 +250,7 @@ describe('organizing conversations', () => {
       return response.text()
     }
     expect(await file(`sessions=${id}`)).toMatch(
-      /^# How is a cake made\?.*\n\n## owner\n\nHow is.*\n\n## Familiar\n\nUse \*\*butter/,
+      /^# How is a cake made\?.*\n\n## You\n\nHow is.*\n\n## Familiar\n\nUse \*\*butter/,
     )
     expect(JSON.parse(await file(`sessions=${id}&format=json`))).toMatchObject({
       messages: [{ role: 'user' }, { role: 'assistant', text: 'Use **butter** & <b>flour</b>.' }],
