@@ -64,6 +64,8 @@ export function useOutgoing(options: {
   known.current = entries
   /** Something of this user waits for the daemon: what is typed now waits behind it. */
   const hasWaiting = useRef(false)
+  /** On their way from here: they are in the store as well, but nothing waits behind them. */
+  const posting = useRef(new Set<string>())
   const last = useRef<Promise<unknown>>(Promise.resolve())
   const accepted = useRef(new Map<string, Promise<Reply<'chat.post'> | undefined>>())
   const shown = useRef(sessionId)
@@ -121,7 +123,7 @@ export function useOutgoing(options: {
   // Messages that wait in this browser: from before a reload, and as this or another tab sends them.
   useEffect(() => {
     function show(messages: readonly WaitingMessage[]): void {
-      hasWaiting.current = messages.some(({ error }) => error === undefined)
+      hasWaiting.current = messages.some(({ key, error }) => error === undefined && !posting.current.has(key))
       // After a reload, the new conversation that waits is the one that is shown.
       if (shown.current === null) newName.current ??= messages.findLast((one) => one.isNewConversation)?.place ?? null
       const kept = new Map(messages.map((message) => [message.key, message]))
@@ -181,6 +183,7 @@ export function useOutgoing(options: {
           ...(await clientTools.forMessage()),
           ...(answers && { answers }),
         }
+        posting.current.add(key)
         // A browser without a store sends as well: only a broken connection then gives the text back.
         const isKept = await keepMessage({ key, user, place, isNewConversation, text, body }).then(
           () => true,
@@ -188,6 +191,7 @@ export function useOutgoing(options: {
         )
         if (isKept && hasWaiting.current) {
           markWaiting()
+          void scheduleSending(user).catch(() => undefined)
           return undefined
         }
         try {
@@ -207,7 +211,7 @@ export function useOutgoing(options: {
         }
       }
       // One after the other, so that they arrive in order.
-      const sent = last.current.then(post)
+      const sent = last.current.then(post).finally(() => posting.current.delete(key))
       last.current = sent.catch(() => undefined)
       accepted.current.set(key, sent)
       try {
